@@ -1,0 +1,310 @@
+//! What a model is and how it is trained: presets, a TOML file on top, every value checked.
+
+use crate::error::{Error, Result};
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+use std::str::FromStr;
+
+/// Everything that decides the outcome of a training run. Saved in the bundle as it was used.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// Which of the paper's six systems.
+    pub system: System,
+    /// How similarities to the support edges become one score.
+    pub aggregate: Aggregate,
+    /// Where the support edge of each label comes from in training.
+    pub label_support: LabelSupport,
+    /// The seed of everything drawn at random.
+    pub seed: u64,
+    /// Passes over the training treebank.
+    pub epochs: usize,
+    /// Query sentences in a batch (the paper's N).
+    pub query_sentences: usize,
+    /// Support sentences in a batch of the head model (the paper's M).
+    pub support_sentences: usize,
+    /// Learning rate of the first epoch.
+    pub learning_rate: f64,
+    /// The rate of epoch t is `learning_rate / (1 + decay · t)`.
+    pub decay: f64,
+    /// Gradients longer than this are cut to it.
+    pub clip: f64,
+    /// Share of values set to zero in training.
+    pub dropout: f32,
+    /// Share of known words taken as unknown in training.
+    pub word_dropout: f32,
+    /// Words rarer than this are unknown.
+    pub min_count: usize,
+    /// Dimensions of a word embedding.
+    pub word_dim: usize,
+    /// Dimensions of a character embedding.
+    pub char_dim: usize,
+    /// Filters of the character convolution (its window is 3).
+    pub char_filters: usize,
+    /// Layers of the BiLSTM.
+    pub lstm_layers: usize,
+    /// Units of the BiLSTM in each direction.
+    pub lstm_units: usize,
+    /// Dimensions of an edge vector.
+    pub edge_dim: usize,
+    /// The factor τ of the cosine.
+    pub scale: f64,
+}
+
+impl Config {
+    /// A preset by its name.
+    pub fn preset(preset: Preset) -> Self {
+        let paper = Self {
+            system: System::IIC,
+            aggregate: Aggregate::Mean,
+            label_support: LabelSupport::Sampled,
+            seed: 1,
+            epochs: 100,
+            query_sentences: 32,
+            support_sentences: 10,
+            learning_rate: 0.001,
+            decay: 0.05,
+            clip: 5.0,
+            dropout: 0.3,
+            word_dropout: 0.05,
+            min_count: 2,
+            word_dim: 100,
+            char_dim: 30,
+            char_filters: 30,
+            lstm_layers: 2,
+            lstm_units: 300,
+            edge_dim: 300,
+            scale: 64.0,
+        };
+        match preset {
+            Preset::Paper => paper,
+            Preset::Small => Self { label_support: LabelSupport::Batch, epochs: 15, ..paper },
+            Preset::Demo => Self {
+                label_support: LabelSupport::Batch,
+                epochs: 20,
+                query_sentences: 8,
+                support_sentences: 4,
+                learning_rate: 0.002,
+                min_count: 2,
+                word_dim: 50,
+                lstm_layers: 1,
+                lstm_units: 100,
+                edge_dim: 100,
+                ..paper
+            },
+        }
+    }
+
+    /// A preset with the values of a TOML file on top; a key that does not exist is an error.
+    pub fn load(preset: Preset, path: &Path) -> Result<Self> {
+        let text = std::fs::read_to_string(path).map_err(Error::io(path))?;
+        Self::preset(preset).with_toml(&text, path)
+    }
+
+    fn with_toml(self, text: &str, path: &Path) -> Result<Self> {
+        let problem = |message: String| Error::Config { path: path.to_path_buf(), message };
+        let changes: toml::Table = toml::from_str(text).map_err(|e| problem(e.to_string()))?;
+        let mut table = toml::Table::try_from(&self).map_err(|e| problem(e.to_string()))?;
+        table.extend(changes);
+        let config: Self = table.try_into().map_err(|e| problem(e.to_string()))?;
+        config.check().map_err(problem)?;
+        Ok(config)
+    }
+
+    /// The configuration as TOML.
+    pub fn to_toml(&self) -> String {
+        toml::to_string_pretty(self).unwrap_or_default()
+    }
+
+    /// Reads a configuration that [`to_toml`](Self::to_toml) wrote.
+    pub fn from_toml(text: &str, path: &Path) -> Result<Self> {
+        let problem = |message: String| Error::Config { path: path.to_path_buf(), message };
+        let config: Self = toml::from_str(text).map_err(|e| problem(e.to_string()))?;
+        config.check().map_err(problem)?;
+        Ok(config)
+    }
+
+    /// Says what is wrong with the values, if anything.
+    pub fn check(&self) -> std::result::Result<(), String> {
+        let positive = [
+            ("query_sentences", self.query_sentences),
+            ("support_sentences", self.support_sentences),
+            ("word_dim", self.word_dim),
+            ("char_dim", self.char_dim),
+            ("char_filters", self.char_filters),
+            ("lstm_layers", self.lstm_layers),
+            ("lstm_units", self.lstm_units),
+            ("edge_dim", self.edge_dim),
+        ];
+        const LARGEST: usize = 65_536;
+        if let Some((name, value)) = positive.into_iter().find(|&(_, v)| v == 0 || v > LARGEST) {
+            return Err(format!("{name} is {value}, but must lie in 1..={LARGEST}"));
+        }
+        for (name, value) in [("dropout", self.dropout), ("word_dropout", self.word_dropout)] {
+            if !(0.0..1.0).contains(&value) {
+                return Err(format!("{name} is {value}, but must be at least 0 and below 1"));
+            }
+        }
+        let rates = [("learning_rate", self.learning_rate), ("clip", self.clip), ("scale", self.scale)];
+        if let Some((name, value)) = rates.into_iter().find(|&(_, v)| !(v > 0.0 && v.is_finite())) {
+            return Err(format!("{name} is {value}, but must be a positive number"));
+        }
+        if !(self.decay >= 0.0 && self.decay.is_finite()) {
+            return Err(format!("decay is {}, but must be 0 or more", self.decay));
+        }
+        Ok(())
+    }
+}
+
+/// Named starting points.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Preset {
+    /// Sizes, sampling and 100 epochs of the paper.
+    Paper,
+    /// The paper's sizes for an hour on two cores: 15 epochs, label support from the batch where it has one.
+    Small,
+    /// A tiny model that trains in seconds on a few hundred sentences.
+    Demo,
+}
+
+/// How the label model gets its support edge for each label.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LabelSupport {
+    /// As the paper: one edge drawn uniformly from all training edges of the label.
+    Sampled,
+    /// An edge of another query sentence of the batch where the label occurs in two or more, else drawn: encodes far
+    /// fewer sentences.
+    Batch,
+}
+
+/// How similarities to the support edges become one score.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Aggregate {
+    /// Their mean: labels compete by similarity alone.
+    Mean,
+    /// Their sum, as the paper's formulas have it: frequent labels score in proportion to their frequency.
+    Sum,
+}
+
+/// What a score is made from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Basis {
+    /// A learnt weight vector.
+    Weights,
+    /// The training edges themselves.
+    Instances,
+}
+
+/// How two edge vectors are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Similarity {
+    /// Inner product.
+    Dot,
+    /// Cosine times τ.
+    Cosine,
+}
+
+/// One of the paper's systems: learning, inference, similarity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct System {
+    /// What scores are made from in training.
+    pub learning: Basis,
+    /// What scores are made from in parsing.
+    pub inference: Basis,
+    /// How edge vectors are compared.
+    pub similarity: Similarity,
+}
+
+impl System {
+    /// Instances throughout, cosine: the default.
+    pub const IIC: Self =
+        Self { learning: Basis::Instances, inference: Basis::Instances, similarity: Similarity::Cosine };
+
+    /// The names of all six systems, in the order of the paper's table.
+    pub const NAMES: [&str; 6] = ["WWd", "WWc", "WId", "WIc", "IId", "IIc"];
+}
+
+impl FromStr for System {
+    type Err = String;
+    fn from_str(name: &str) -> std::result::Result<Self, String> {
+        let (learning, inference) = match &name.get(..2) {
+            Some("WW") => (Basis::Weights, Basis::Weights),
+            Some("WI") => (Basis::Weights, Basis::Instances),
+            Some("II") => (Basis::Instances, Basis::Instances),
+            _ => return Err(format!("no system {name}; there are {}", Self::NAMES.join(", "))),
+        };
+        let similarity = match name.get(2..) {
+            Some("d") => Similarity::Dot,
+            Some("c") => Similarity::Cosine,
+            _ => return Err(format!("no system {name}; there are {}", Self::NAMES.join(", "))),
+        };
+        Ok(Self { learning, inference, similarity })
+    }
+}
+
+impl std::fmt::Display for System {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        let basis = |basis| if basis == Basis::Weights { "W" } else { "I" };
+        let similarity = if self.similarity == Similarity::Dot { "d" } else { "c" };
+        write!(f, "{}{}{similarity}", basis(self.learning), basis(self.inference))
+    }
+}
+
+impl TryFrom<String> for System {
+    type Error = String;
+    fn try_from(name: String) -> std::result::Result<Self, String> {
+        name.parse()
+    }
+}
+
+impl From<System> for String {
+    fn from(system: System) -> String {
+        system.to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn all_six_systems_are_read_and_written_by_name() {
+        for name in System::NAMES {
+            assert_eq!(name.parse::<System>().unwrap().to_string(), name);
+        }
+        for name in ["IWc", "IIx", "II", "ÜÜc", "IIcc", ""] {
+            assert!(name.parse::<System>().is_err(), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_file_changes_only_the_keys_it_names() {
+        let base = Config::preset(Preset::Small);
+        let changed = base.clone().with_toml("epochs = 3\nsystem = \"WWd\"", Path::new("c.toml")).unwrap();
+        assert_eq!(changed, Config { epochs: 3, system: "WWd".parse().unwrap(), ..base });
+    }
+
+    #[test]
+    fn an_unknown_key_or_an_impossible_value_is_refused_with_its_name() {
+        let base = Config::preset(Preset::Small);
+        for (text, expected) in
+            [("epoch = 3", "epoch"), ("dropout = 1.0", "dropout"), ("lstm_units = 0", "lstm_units"), ("x", "expected")]
+        {
+            let message = base.clone().with_toml(text, Path::new("c.toml")).unwrap_err().to_string();
+            assert!(message.contains(expected), "{message}");
+        }
+    }
+
+    #[test]
+    fn a_saved_configuration_reads_back_equal() {
+        for preset in [Preset::Paper, Preset::Small, Preset::Demo] {
+            let config = Config::preset(preset);
+            assert_eq!(Config::from_toml(&config.to_toml(), Path::new("c.toml")).unwrap(), config);
+            assert_eq!(config.check(), Ok(()));
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! (dependent, head) to edge vector, and edge vectors to scores: dot product or cosine.
+
+use crate::config::{Config, Similarity};
+use crate::encoder::{Batch, Encoder, Init, Parameters, States, Vocabulary};
+use crate::error::Result;
+use crate::ops::Segments;
+use crate::ops::edge_norm::{EPSILON, edge_norm};
+use crate::ops::pair_product::pair_product;
+use crate::random::Random;
+use candle_core::{Device, Tensor};
+
+/// One of the two independently trained models: an encoder, the transform of edges, and how edges are compared.
+#[derive(Clone, Debug)]
+pub struct EdgeModel {
+    encoder: Encoder,
+    /// `[dims, dims]`, input by output: the paper's W.
+    transform: Tensor,
+    /// `[classes, dims]`: the weight vectors of weight-based learning; one for heads, one a label for labels.
+    weights: Option<Tensor>,
+    similarity: Similarity,
+    scale: f64,
+}
+
+impl EdgeModel {
+    /// A new model; `classes` weight vectors if the system learns by weights.
+    pub fn new(
+        config: &Config,
+        vocabulary: &Vocabulary,
+        classes: Option<usize>,
+        parameters: &mut Parameters,
+        device: &Device,
+    ) -> Result<Self> {
+        let dims = config.edge_dim;
+        let uniform = Init::Uniform { fan: dims };
+        let encoder = Encoder::new(config, vocabulary, parameters, device)?;
+        let transform = parameters.create("transform", &[dims, dims], uniform, config.seed, device)?;
+        let weights = match classes {
+            Some(classes) => Some(parameters.create("weights", &[classes, dims], uniform, config.seed, device)?),
+            None => None,
+        };
+        Ok(Self { encoder, transform, weights, similarity: config.system.similarity, scale: config.scale })
+    }
+
+    /// Encodes a batch, with dropout if a generator is given.
+    pub fn states(&self, batch: &Batch, training: Option<&mut Random>) -> Result<States> {
+        self.encoder.states(batch, training)
+    }
+
+    /// The vectors `[edges, dims]` of these edges; of unit length where cosine is used.
+    pub fn edge_rows(&self, states: &States, dependents: &[u32], heads: &[u32]) -> Result<Tensor> {
+        let select = |t: &Tensor, rows: &[u32]| t.index_select(&Tensor::new(rows, t.device())?, 0);
+        let products = (select(&states.dependent, dependents)? * select(&states.head, heads)?)?;
+        self.comparable(products.matmul(&self.transform)?)
+    }
+
+    /// The learnt weight vectors as rows to compare edges with, if the model learns by weights.
+    pub fn weight_rows(&self) -> Result<Option<Tensor>> {
+        self.weights.clone().map(|weights| self.comparable(weights)).transpose()
+    }
+
+    /// Scores of every candidate edge of the sentences against one support row `[dims]`, flat: sentence by sentence,
+    /// `[dependent][head]`, ROOT no dependent.
+    pub fn candidate_scores(&self, states: &States, segments: &Segments, support: &Tensor) -> Result<Tensor> {
+        let weight = self.transform.matmul(&support.reshape(((), 1))?)?.flatten_all()?;
+        let products = pair_product(&states.dependent, &states.head, &weight, segments)?;
+        match self.similarity {
+            Similarity::Dot => Ok(products),
+            Similarity::Cosine => {
+                let norms = edge_norm(&states.dependent, &states.head, &self.transform, segments)?;
+                Ok(((products / norms)? * self.scale)?)
+            }
+        }
+    }
+
+    /// Scores `[edges, classes]` of edge rows against one support row a class, `[classes, dims]`.
+    pub fn class_scores(&self, rows: &Tensor, support: &Tensor) -> Result<Tensor> {
+        let products = rows.matmul(&support.t()?)?;
+        Ok(match self.similarity {
+            Similarity::Dot => products,
+            Similarity::Cosine => (products * self.scale)?,
+        })
+    }
+
+    fn comparable(&self, rows: Tensor) -> Result<Tensor> {
+        Ok(match self.similarity {
+            Similarity::Dot => rows,
+            Similarity::Cosine => rows.broadcast_div(&(rows.sqr()?.sum_keepdim(1)? + EPSILON)?.sqrt()?)?,
+        })
+    }
+}

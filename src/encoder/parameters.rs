@@ -1,0 +1,72 @@
+//! Named variables in a fixed order, with their own seeded initial values, on disk as safetensors.
+
+use crate::error::{Error, Result};
+use crate::random::Random;
+use candle_core::{DType, Device, Tensor, Var};
+use std::collections::BTreeMap;
+
+/// The learnable tensors of one model, sorted by name.
+#[derive(Clone, Debug, Default)]
+pub struct Parameters {
+    vars: BTreeMap<String, Var>,
+}
+
+/// How a new parameter is drawn.
+#[derive(Clone, Copy, Debug)]
+pub enum Init {
+    /// Uniform within plus or minus `1 / sqrt(fan)`.
+    Uniform {
+        /// Number of inputs that add up in one output.
+        fan: usize,
+    },
+    /// Standard normal.
+    Normal,
+}
+
+impl Parameters {
+    /// Creates a parameter whose values depend on the seed and its name alone.
+    pub fn create(&mut self, name: &str, shape: &[usize], init: Init, seed: u64, device: &Device) -> Result<Tensor> {
+        let mut random = Random::branch(seed, name);
+        let mut draw = || match init {
+            Init::Normal => random.normal(),
+            Init::Uniform { fan } => (random.unit() * 2.0 - 1.0) / (fan as f32).sqrt(),
+        };
+        let values: Vec<f32> = (0..shape.iter().product()).map(|_| draw()).collect();
+        let var = Var::from_tensor(&Tensor::from_vec(values, shape, device)?)?;
+        let tensor = var.as_tensor().clone();
+        self.vars.insert(name.to_string(), var);
+        Ok(tensor)
+    }
+
+    /// All variables by name.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &Var)> {
+        self.vars.iter().map(|(name, var)| (name.as_str(), var))
+    }
+
+    /// The values of all parameters.
+    pub fn values(&self) -> Result<BTreeMap<String, Vec<f32>>> {
+        self.iter().map(|(name, var)| Ok((name.to_string(), var.flatten_all()?.to_vec1::<f32>()?))).collect()
+    }
+
+    /// Replaces all values; names and sizes must be those of this model.
+    pub fn set_values(&self, values: &BTreeMap<String, Vec<f32>>) -> Result<()> {
+        for (name, var) in self.iter() {
+            let new = values.get(name).filter(|new| new.len() == var.elem_count()).ok_or_else(|| Error::Tensor {
+                message: format!("parameter {name} is missing or has another size than {:?}", var.dims()),
+            })?;
+            var.set(&Tensor::from_slice(new, var.shape(), var.device())?)?;
+        }
+        Ok(())
+    }
+
+    /// Replaces all values with tensors of any float type; names and shapes must be those of this model.
+    pub fn set_tensors(&self, tensors: &BTreeMap<String, Tensor>) -> Result<()> {
+        for (name, var) in self.iter() {
+            let new = tensors.get(name).filter(|new| new.dims() == var.dims()).ok_or_else(|| Error::Tensor {
+                message: format!("parameter {name} is missing or has another shape than {:?}", var.dims()),
+            })?;
+            var.set(&new.to_dtype(DType::F32)?.to_device(var.device())?)?;
+        }
+        Ok(())
+    }
+}

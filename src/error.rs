@@ -1,0 +1,75 @@
+//! Everything that can go wrong in the library, each with what was expected, what was found and what to do.
+
+use std::path::{Path, PathBuf};
+
+/// The result of every fallible call of the library.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// What went wrong; the message always says what to do about it where something can be done.
+#[non_exhaustive]
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A file or folder could not be read or written.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// The file or folder.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// A treebank file breaks the CoNLL-U format, or a sentence of it is not a tree where one is needed.
+    #[error("{}:{problem}\n  {}", file.display(), problem.remedy)]
+    Treebank {
+        /// The file.
+        file: PathBuf,
+        /// The line and column, what was found and expected, the sentence, and what to do.
+        problem: Box<crate::treebank::Problem>,
+    },
+    /// A configuration has an unknown key or an impossible value.
+    #[error("{}: {message}", path.display())]
+    Config {
+        /// The configuration file.
+        path: PathBuf,
+        /// What is wrong with it.
+        message: String,
+    },
+    /// A training set cannot be learnt from.
+    #[error("cannot train: {message}")]
+    Training {
+        /// What is missing and what to do.
+        message: String,
+    },
+    /// A bundle or checkpoint is missing, damaged, or of another make.
+    #[error("{}: expected {expected}, found {found}; {remedy}", path.display())]
+    Bundle {
+        /// The file or folder.
+        path: PathBuf,
+        /// What should be there.
+        expected: String,
+        /// What is there.
+        found: String,
+        /// What to do.
+        remedy: String,
+    },
+    /// The device asked for is not to be had.
+    #[error("device {device}: {message}")]
+    Device {
+        /// As the user wrote it.
+        device: String,
+        /// Why not, and what to do.
+        message: String,
+    },
+    /// A tensor operation failed: a bug or a lack of memory, never the user's input.
+    #[error("tensor operation failed: {message}")]
+    Tensor {
+        /// What the tensor library said.
+        message: String,
+    },
+}
+
+impl Error {
+    /// Wraps an I/O error with the path it happened on.
+    pub fn io(path: &Path) -> impl FnOnce(std::io::Error) -> Error + '_ {
+        move |source| Error::Io { path: path.to_path_buf(), source }
+    }
+}

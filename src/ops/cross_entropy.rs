@@ -1,0 +1,144 @@
+//! Mean negative log-likelihood over rows of unequal width, with excluded choices left out instead of masked by a number.
+
+use super::real::Real;
+use super::{for_real, output, slice, values};
+use candle_core::{CpuStorage, CustomOp1, Layout, Result, Shape, Tensor, WithDType, bail};
+
+/// One decision within a flat tensor of scores.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Choice {
+    /// Index of the first score.
+    pub start: usize,
+    /// Number of scores.
+    pub width: usize,
+    /// The right one, counted from `start`.
+    pub gold: usize,
+    /// One that cannot be chosen (a word is never its own head), counted from `start`.
+    pub excluded: Option<usize>,
+}
+
+/// Choices this improbable get no gradient: all of them together move a sum of `f32` by less than its last digit.
+const NEGLIGIBLE: f64 = 1e-9;
+
+/// The mean of `-log softmax(scores)[gold]` over all choices.
+pub fn cross_entropy(scores: &Tensor, choices: Vec<Choice>) -> Result<Tensor> {
+    let fits = |c: &Choice| c.start + c.width <= scores.elem_count() && c.gold < c.width && c.excluded != Some(c.gold);
+    if choices.is_empty() || !choices.iter().all(fits) {
+        bail!("choices do not fit {} scores", scores.elem_count());
+    }
+    if scores.device().is_cpu() {
+        scores.flatten_all()?.contiguous()?.apply_op1(CrossEntropy { choices })
+    } else {
+        plain(&scores.flatten_all()?, &choices)
+    }
+}
+
+fn plain(scores: &Tensor, choices: &[Choice]) -> Result<Tensor> {
+    let mut losses = Vec::with_capacity(choices.len());
+    for choice in choices {
+        let allowed: Vec<u32> = (0..choice.width).filter(|&k| Some(k) != choice.excluded).map(|k| k as u32).collect();
+        let gold = allowed.iter().position(|&k| k as usize == choice.gold).unwrap_or(0);
+        let row = scores.narrow(0, choice.start, choice.width)?;
+        let row = row.index_select(&Tensor::new(allowed, scores.device())?, 0)?;
+        let shifted = row.broadcast_sub(&row.max(0)?.detach())?;
+        losses.push((shifted.exp()?.sum_all()?.log()? - shifted.get(gold)?)?);
+    }
+    Tensor::stack(&losses, 0)?.mean(0)
+}
+
+struct CrossEntropy {
+    choices: Vec<Choice>,
+}
+
+impl Choice {
+    fn allowed(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..self.width).filter(|&k| Some(k) != self.excluded).map(|k| self.start + k)
+    }
+
+    /// Largest score and log of the summed exponentials relative to it.
+    fn log_partition(&self, scores: &[impl Real]) -> (f64, f64) {
+        let largest = self.allowed().map(|at| scores[at].to_f64()).fold(f64::NEG_INFINITY, f64::max);
+        let total: f64 = self.allowed().map(|at| (scores[at].to_f64() - largest).exp()).sum();
+        (largest, total.ln())
+    }
+}
+
+impl CustomOp1 for CrossEntropy {
+    fn name(&self) -> &'static str {
+        "cross-entropy"
+    }
+
+    fn cpu_fwd(&self, scores: &CpuStorage, layout: &Layout) -> Result<(CpuStorage, Shape)> {
+        for_real!(candle_core::backend::BackendStorage::dtype(scores), T, {
+            let scores = slice::<T>(scores, layout)?;
+            let total: f64 = self
+                .choices
+                .iter()
+                .map(|choice| {
+                    let (largest, log_total) = choice.log_partition(scores);
+                    log_total + largest - scores[choice.start + choice.gold].to_f64()
+                })
+                .sum();
+            Ok(output(vec![T::from_f64(total / self.choices.len() as f64)], ()))
+        })
+    }
+
+    fn bwd(&self, scores: &Tensor, _result: &Tensor, grad: &Tensor) -> Result<Option<Tensor>> {
+        for_real!(scores.dtype(), T, {
+            let scale = values::<T>(grad)?[0].to_f64() / self.choices.len() as f64;
+            let scores_of = values::<T>(scores)?;
+            let mut d_scores = vec![0.0 as T; scores_of.len()];
+            for choice in &self.choices {
+                let (largest, log_total) = choice.log_partition(&scores_of);
+                for at in choice.allowed() {
+                    let probability = (f64::from(scores_of[at]) - largest - log_total).exp();
+                    let target = f64::from(u8::from(at == choice.start + choice.gold));
+                    if (probability - target).abs() > NEGLIGIBLE {
+                        d_scores[at] = (scale * (probability - target)) as T;
+                    }
+                }
+            }
+            Ok(Some(Tensor::from_vec(d_scores, scores.shape(), scores.device())?))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::gradcheck::{assert_close, assert_gradients, random_var};
+    use super::*;
+
+    fn choices() -> Vec<Choice> {
+        vec![
+            Choice { start: 0, width: 3, gold: 2, excluded: Some(1) },
+            Choice { start: 3, width: 1, gold: 0, excluded: None },
+            Choice { start: 4, width: 5, gold: 0, excluded: Some(4) },
+        ]
+    }
+
+    #[test]
+    fn the_kernel_equals_plain_operations_and_its_gradient_is_right_at_three_unequal_rows() -> Result<()> {
+        let scores = random_var(&[9], 1)?;
+        assert_close(&cross_entropy(&scores, choices())?, &plain(&scores, &choices())?, 1e-12)?;
+        assert_gradients(&[&scores], |v| cross_entropy(v[0], choices()), 1e-6)
+    }
+
+    #[test]
+    fn an_excluded_choice_neither_counts_nor_moves() -> Result<()> {
+        let scores = candle_core::Var::new(&[1.0f64, 500.0, 2.0], &candle_core::Device::Cpu)?;
+        let choice = Choice { start: 0, width: 3, gold: 0, excluded: Some(1) };
+        let loss = cross_entropy(&scores, vec![choice])?;
+        assert!((loss.to_scalar::<f64>()? - (1.0 + 1f64.exp()).ln()).abs() < 1e-12);
+        let grads = loss.backward()?;
+        assert_eq!(grads.get(&scores).expect("a gradient").to_vec1::<f64>()?[1], 0.0);
+        Ok(())
+    }
+
+    #[test]
+    fn a_gold_choice_that_is_excluded_or_outside_is_an_error() -> Result<()> {
+        let scores = random_var(&[3], 1)?;
+        assert!(cross_entropy(&scores, vec![Choice { start: 0, width: 3, gold: 1, excluded: Some(1) }]).is_err());
+        assert!(cross_entropy(&scores, vec![Choice { start: 1, width: 3, gold: 1, excluded: None }]).is_err());
+        Ok(())
+    }
+}

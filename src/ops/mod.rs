@@ -1,0 +1,101 @@
+//! The few tensor operations that candle lacks, does slowly or gets wrong, each with its own backward pass.
+//!
+//! Every operation has a fused CPU kernel and a `plain` twin made of candle's own operations: the twin runs on other
+//! devices and is the oracle that the tests hold the kernel against. Kernels are generic over `f32` and `f64`, so that
+//! finite differences can check every gradient in double precision.
+
+pub mod char_cnn;
+pub mod cross_entropy;
+pub mod dropout;
+pub mod edge_norm;
+pub mod gemm;
+#[cfg(test)]
+pub mod gradcheck;
+pub mod linear;
+pub mod lstm;
+pub mod pair_product;
+pub mod real;
+
+use crate::error::Error;
+use candle_core::{CpuStorage, Layout, Shape, Tensor};
+use real::Real;
+
+impl From<candle_core::Error> for Error {
+    fn from(error: candle_core::Error) -> Self {
+        Error::Tensor { message: error.to_string() }
+    }
+}
+
+/// The shapes of a batch of sentences whose rows lie one sentence after the other.
+#[derive(Clone, Debug)]
+pub struct Segments {
+    lengths: Vec<usize>,
+}
+
+impl Segments {
+    /// Segments of these many rows (ROOT included) each.
+    pub fn new(lengths: Vec<usize>) -> Self {
+        Self { lengths }
+    }
+
+    /// First row and row count of every sentence.
+    pub fn ranges(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
+        self.lengths.iter().scan(0, |start, &length| {
+            let range = (*start, length);
+            *start += length;
+            Some(range)
+        })
+    }
+
+    /// Number of rows in all.
+    pub fn rows(&self) -> usize {
+        self.lengths.iter().sum()
+    }
+
+    /// Number of candidate edges: every word (not ROOT) with every position as its head.
+    pub fn pairs(&self) -> usize {
+        self.lengths.iter().map(|&n| n.saturating_sub(1) * n).sum()
+    }
+
+    /// Position counts, ROOT included.
+    pub fn lengths(&self) -> &[usize] {
+        &self.lengths
+    }
+}
+
+/// The contiguous values behind an argument of a CPU kernel.
+fn slice<'a, T: Real>(storage: &'a CpuStorage, layout: &Layout) -> candle_core::Result<&'a [T]> {
+    let values = T::cpu_storage_as_slice(storage)?;
+    match layout.contiguous_offsets() {
+        Some((start, end)) => Ok(&values[start..end]),
+        None => candle_core::bail!("a fused kernel needs contiguous input"),
+    }
+}
+
+/// The values of a tensor, copied out.
+fn values<T: Real>(tensor: &Tensor) -> candle_core::Result<Vec<T>> {
+    tensor.flatten_all()?.to_vec1::<T>()
+}
+
+/// Wraps kernel output for candle.
+fn output<T: Real>(values: Vec<T>, shape: impl Into<Shape>) -> (CpuStorage, Shape) {
+    (T::to_cpu_storage_owned(values), shape.into())
+}
+
+/// Runs `$body` with `$t` bound to the element type of `$dtype`.
+macro_rules! for_real {
+    ($dtype:expr, $t:ident, $body:expr) => {
+        match $dtype {
+            candle_core::DType::F32 => {
+                type $t = f32;
+                $body
+            }
+            candle_core::DType::F64 => {
+                type $t = f64;
+                $body
+            }
+            other => candle_core::bail!("no kernel for {other:?}"),
+        }
+    };
+}
+use for_real;

@@ -1,0 +1,262 @@
+//! The lines of one sentence, taken apart column by column; every flaw is noted, not only the first.
+
+use super::lines::{Line, RawBlock};
+use super::problem::{COLUMNS, Problem, shorten};
+use super::sentence::{EmptyNode, MultiwordToken, Sentence, Word};
+
+/// What became of one block of lines.
+#[derive(Debug)]
+pub(super) struct ParsedBlock {
+    /// The sentence, unless a problem that is not handled stands in its way; `None` for stray blank lines too.
+    pub sentence: Option<Sentence>,
+    /// The line of every word of the sentence.
+    pub word_lines: Vec<u64>,
+    /// Every flaw, in the order of the lines.
+    pub problems: Vec<Problem>,
+}
+
+/// Takes one block of lines apart.
+pub(super) fn parse_block(block: RawBlock) -> ParsedBlock {
+    let mut parser = BlockParser { problems: block.problems, next_id: 1, ..BlockParser::default() };
+    for line in &block.lines {
+        parser.line(line);
+    }
+    parser.end(&block.lines);
+    let BlockParser { sentence, word_lines, mut problems, .. } = parser;
+    problems.sort_by_key(|problem| problem.line);
+    for problem in &mut problems {
+        problem.show(block.lines.iter().filter_map(|line| Some((line.number, surface_form(&line.text)?))));
+    }
+    let readable = problems.iter().all(|problem| problem.handled) && !sentence.words.is_empty();
+    ParsedBlock { sentence: readable.then_some(sentence), word_lines, problems }
+}
+
+#[derive(Default)]
+struct BlockParser {
+    sentence: Sentence,
+    word_lines: Vec<u64>,
+    problems: Vec<Problem>,
+    /// The id that the next word should have; after a wrong one, counting goes on from there.
+    next_id: usize,
+    /// Whether a range line has come whose first word has not.
+    range_open: bool,
+    ids_sound: bool,
+    in_words: bool,
+}
+
+/// A column ID as written: `7`, `7-8` or `7.1`.
+enum Id {
+    Word(usize),
+    Range(usize, usize),
+    Empty(usize, usize),
+}
+
+impl BlockParser {
+    fn line(&mut self, line: &Line) {
+        if line.text.starts_with('#') {
+            if self.in_words {
+                self.problems.push(
+                    Problem::error(line.number, 1, "a comment stands inside the sentence", "comments come before it")
+                        .remedy("move the comment up before the first word, or put a blank line before it"),
+                );
+            } else {
+                self.sentence.comments.push(line.text.clone());
+            }
+            return;
+        }
+        if !self.in_words {
+            (self.in_words, self.ids_sound) = (true, true);
+        }
+        let columns: Vec<&str> = line.text.split('\t').collect();
+        let Ok(columns) = <[&str; 10]>::try_from(columns.as_slice()) else {
+            self.ids_sound = false;
+            // The line still takes its place in the count, so that the lines after it are not blamed for it.
+            if let Some(Id::Word(id)) = parse_id(columns[0]) {
+                self.next_id = id + 1;
+            }
+            let column = (columns.len() + 1).min(11);
+            let found = format!("the line has {} column{}", columns.len(), if columns.len() == 1 { "" } else { "s" });
+            self.problems.push(
+                Problem::error(line.number, column, found, "10 are needed, with tabs between them")
+                    .remedy("fill empty columns with _ and look for spaces where tabs should be"),
+            );
+            return;
+        };
+        self.check_columns(line.number, &columns);
+        match parse_id(columns[0]) {
+            Some(Id::Word(id)) => self.word(line.number, id, &columns),
+            Some(Id::Range(first, last)) => self.range(line.number, first, last, &columns),
+            Some(Id::Empty(after, number)) => self.empty(line.number, after, number, &columns),
+            None => {
+                let found = format!("ID is {}", shorten(columns[0]));
+                self.id_problem(
+                    line.number,
+                    found,
+                    "an id is a number, a range such as 3-4, or an empty node such as 3.1",
+                );
+            }
+        }
+    }
+
+    fn check_columns(&mut self, number: u64, columns: &[&str; 10]) {
+        for (place, (name, value)) in COLUMNS.iter().zip(columns).enumerate() {
+            let may_hold_spaces = matches!(*name, "FORM" | "LEMMA" | "MISC");
+            if value.is_empty() {
+                self.problems.push(
+                    Problem::error(number, place + 1, format!("{name} is empty"), "every column holds something")
+                        .remedy("write _ in the empty column"),
+                );
+            } else if value.contains(char::is_whitespace) && !may_hold_spaces {
+                let found = format!("{name} is {:?}", shorten(value));
+                self.problems.push(
+                    Problem::error(number, place + 1, found, "only FORM, LEMMA and MISC may hold spaces")
+                        .remedy("take the space out"),
+                );
+            } else if value.trim() != *value {
+                let found = format!("{name} starts or ends with white space");
+                self.problems.push(
+                    Problem::handled(number, place + 1, found, "the column should hold none there")
+                        .remedy("it is kept as it is"),
+                );
+            }
+        }
+    }
+
+    fn word(&mut self, number: u64, id: usize, columns: &[&str; 10]) {
+        if id != self.next_id {
+            let expected = format!("{} comes next", self.next_id);
+            let again = if id < self.next_id && id > 0 { " again" } else { "" };
+            self.id_problem(number, format!("ID is {id}{again}"), &expected);
+        }
+        let [_, form, lemma, upos, xpos, feats, head, label, deps, misc] = columns.map(str::to_owned);
+        let head = match head.as_str() {
+            "_" => None,
+            written => {
+                let head = parse_number(written);
+                if head.is_none() {
+                    self.problems.push(
+                        Problem::error(
+                            number,
+                            7,
+                            format!("HEAD is {}", shorten(written)),
+                            "a head is the id of a word or 0",
+                        )
+                        .remedy("write the id of the head, 0 for the root, or _ if it is unknown"),
+                    );
+                }
+                head
+            }
+        };
+        self.sentence.words.push(Word { form, lemma, upos, xpos, feats, head, label, deps, misc });
+        self.word_lines.push(number);
+        self.next_id = id.saturating_add(1);
+        self.range_open = false;
+    }
+
+    fn range(&mut self, number: u64, first: usize, last: usize, columns: &[&str; 10]) {
+        self.annotation_on_token(number, columns);
+        let inside = self.sentence.multiword_tokens.last().filter(|token| token.last >= first);
+        if first > last {
+            self.id_problem(number, format!("ID is {first}-{last}"), "a range goes from a lower id to a higher one");
+        } else if let Some(token) = inside {
+            let expected = format!("the range {}-{} reaches to word {}", token.first, token.last, token.last);
+            self.id_problem(number, format!("ID is {first}-{last}"), &expected);
+        } else if first != self.next_id {
+            let expected = format!("a range stands before its first word, and word {} comes next", self.next_id);
+            self.id_problem(number, format!("ID is {first}-{last}"), &expected);
+        }
+        self.sentence.multiword_tokens.push(MultiwordToken {
+            first,
+            last,
+            form: columns[1].to_owned(),
+            middle: columns[2..9].join("\t"),
+            misc: columns[9].to_owned(),
+        });
+        self.range_open = true;
+    }
+
+    fn empty(&mut self, number: u64, after: usize, count: usize, columns: &[&str; 10]) {
+        self.annotation_on_token(number, columns);
+        let last_here =
+            self.sentence.empty_nodes.last().filter(|node| node.after == after).map_or(0, |node| node.number);
+        let expected = (self.next_id - 1, last_here + 1);
+        if (after, count) != expected {
+            let expected = format!("an empty node here is {}.{}", expected.0, expected.1);
+            self.id_problem(number, format!("ID is {after}.{count}"), &expected);
+        } else if self.range_open {
+            self.id_problem(number, format!("ID is {after}.{count}"), "it comes before the range of the next word");
+        }
+        self.sentence.empty_nodes.push(EmptyNode { after, number: count, columns: columns[1..].join("\t") });
+    }
+
+    /// Ranges and empty nodes carry no basic tree; where a file puts one on them it is kept, but of no effect.
+    fn annotation_on_token(&mut self, number: u64, columns: &[&str; 10]) {
+        if let Some(place) = [6, 7].into_iter().find(|&place| columns[place] != "_" && !columns[place].is_empty()) {
+            let found = format!("{} of {} is {}", COLUMNS[place], shorten(columns[0]), shorten(columns[place]));
+            self.problems.push(
+                Problem::handled(number, place + 1, found, "only words have heads")
+                    .remedy("it is kept as it is, and not used"),
+            );
+        }
+    }
+
+    fn id_problem(&mut self, number: u64, found: String, expected: &str) {
+        self.ids_sound = false;
+        self.problems
+            .push(Problem::error(number, 1, found, expected).remedy("number the words 1, 2, 3, … without gaps"));
+    }
+
+    fn end(&mut self, lines: &[Line]) {
+        let Some(last_line) = lines.last() else { return };
+        let count = self.sentence.words.len();
+        if count == 0 && self.problems.iter().all(|problem| problem.handled) {
+            self.problems.push(
+                Problem::error(last_line.number, 1, "there are only comments", "a sentence has at least one word")
+                    .remedy("remove the comments, or the blank line after them"),
+            );
+        }
+        // With unsound ids a head cannot be told right from wrong.
+        if !self.ids_sound {
+            return;
+        }
+        for (word, &line) in self.sentence.words.iter().zip(&self.word_lines) {
+            if let Some(head) = word.head.filter(|&head| head > count) {
+                let expected = format!("the sentence has {count} word{}", if count == 1 { "" } else { "s" });
+                self.problems.push(
+                    Problem::error(line, 7, format!("HEAD is {head}"), expected).remedy("write the id of the head"),
+                );
+            }
+        }
+        if let Some(token) = self.sentence.multiword_tokens.iter().find(|token| token.last > count) {
+            let line = self.word_lines.get(token.first - 1).map_or(last_line.number, |line| line - 1);
+            let found = format!("ID is {}-{}", token.first, token.last);
+            let expected = format!("the sentence has {count} words");
+            self.problems.push(Problem::error(line, 1, found, expected).remedy("end the range at its last word"));
+        }
+    }
+}
+
+/// The form of a line that holds a word; ranges and empty nodes would show the text twice.
+fn surface_form(line: &str) -> Option<&str> {
+    let mut columns = line.split('\t');
+    let id = columns.next()?;
+    let shown = !line.starts_with('#') && !id.contains(['-', '.']);
+    shown.then(|| columns.next().unwrap_or(id))
+}
+
+fn parse_id(text: &str) -> Option<Id> {
+    if let Some((first, last)) = text.split_once('-') {
+        return Some(Id::Range(parse_number(first).filter(|&id| id > 0)?, parse_number(last)?));
+    }
+    if let Some((after, number)) = text.split_once('.') {
+        return Some(Id::Empty(parse_number(after)?, parse_number(number).filter(|&id| id > 0)?));
+    }
+    parse_number(text).map(Id::Word)
+}
+
+/// A number as CoNLL-U writes it: digits, no sign, no leading zero; so that writing it gives the same bytes.
+fn parse_number(text: &str) -> Option<usize> {
+    let plain = text.bytes().all(|byte| byte.is_ascii_digit()) && (text == "0" || !text.starts_with('0'));
+    // Nine digits are more than any sentence has words, and leave room to count on.
+    if plain && text.len() <= 9 { text.parse().ok() } else { None }
+}

@@ -1,0 +1,18 @@
+//! Treebanks: CoNLL-U in and out without loss, what is wrong with a file, and plain text cut into words.
+//!
+//! Data flows `lines` → `block` → [`Reader`] → [`Sentence`] → [`Writer`]; every complaint on the way is a [`Problem`].
+//! `docs/conllu.md` says which flaws of a file are errors and which are handled.
+
+mod block;
+mod lines;
+mod problem;
+mod reader;
+mod sentence;
+mod tree;
+mod writer;
+
+pub use problem::Problem;
+pub use reader::{Reader, open, read_all, read_trees};
+pub use sentence::{EmptyNode, MultiwordToken, Sentence, Word};
+pub use tree::{TreeFault, tree_faults};
+pub use writer::{Writer, write_sentence};

@@ -1,0 +1,107 @@
+//! One flaw of a treebank file: where it is, what was found and expected, the sentence around it, and what to do.
+
+use std::fmt;
+
+/// The ten columns, in order; a problem's `column` counts them from 1.
+pub(super) const COLUMNS: [&str; 10] =
+    ["ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC"];
+
+/// How many tokens are shown on either side of the one in brackets.
+const TOKENS_AROUND: usize = 8;
+/// How many characters of a token are shown.
+const TOKEN_WIDTH: usize = 40;
+
+/// One flaw of a treebank file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// The line, from 1.
+    pub line: u64,
+    /// The column of the CoNLL-U line, 1 (ID) to 10 (MISC).
+    pub column: usize,
+    /// What is there.
+    pub found: String,
+    /// What should be there.
+    pub expected: String,
+    /// The sentence, the token at fault in brackets; empty where there is none.
+    pub sentence: String,
+    /// What to do about it.
+    pub remedy: &'static str,
+    /// Whether the reader copes with it; the sentence of any other problem is refused.
+    pub handled: bool,
+}
+
+impl Problem {
+    /// A flaw that makes its sentence unreadable.
+    pub(super) fn error(line: u64, column: usize, found: impl Into<String>, expected: impl Into<String>) -> Self {
+        let (found, expected) = (found.into(), expected.into());
+        Self { line, column, found, expected, sentence: String::new(), remedy: "", handled: false }
+    }
+
+    /// A flaw that the reader copes with.
+    pub(super) fn handled(line: u64, column: usize, found: impl Into<String>, expected: impl Into<String>) -> Self {
+        Self { handled: true, ..Self::error(line, column, found, expected) }
+    }
+
+    pub(super) fn remedy(self, remedy: &'static str) -> Self {
+        Self { remedy, ..self }
+    }
+
+    /// Adds the sentence with the token on the problem's line in brackets. `tokens` are line numbers and forms.
+    pub(super) fn show<'a>(&mut self, tokens: impl Iterator<Item = (u64, &'a str)>) {
+        let tokens: Vec<(u64, &str)> = tokens.collect();
+        let at = tokens.iter().position(|(line, _)| *line == self.line);
+        let middle = at.unwrap_or(0);
+        let (from, to) = (middle.saturating_sub(TOKENS_AROUND), (middle + TOKENS_AROUND + 1).min(tokens.len()));
+        let mut shown: Vec<String> = Vec::new();
+        if from > 0 {
+            shown.push("…".to_owned());
+        }
+        for (place, (_, form)) in tokens.iter().enumerate().take(to).skip(from) {
+            let form = shorten(form);
+            shown.push(if Some(place) == at { format!("[{form}]") } else { form });
+        }
+        if to < tokens.len() {
+            shown.push("…".to_owned());
+        }
+        self.sentence = shown.join(" ");
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}: {}, but {}", self.line, self.column, self.found, self.expected)?;
+        if self.sentence.is_empty() { Ok(()) } else { write!(f, ": {}", self.sentence) }
+    }
+}
+
+/// The text cut to a width fit for a message, control characters made visible.
+pub(super) fn shorten(text: &str) -> String {
+    let mut shown: String =
+        text.chars().take(TOKEN_WIDTH).map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c }).collect();
+    if text.chars().nth(TOKEN_WIDTH).is_some() {
+        shown.push('…');
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_sentence_is_cut_around_the_token_in_brackets() {
+        let forms: Vec<String> = (1..=100).map(|i| format!("w{i}")).collect();
+        let mut problem = Problem::error(50, 7, "HEAD is 101", "the sentence has 100 words");
+        problem.show(forms.iter().enumerate().map(|(i, form)| (i as u64 + 1, form.as_str())));
+        assert_eq!(
+            problem.to_string(),
+            "50:7: HEAD is 101, but the sentence has 100 words: … w42 w43 w44 w45 w46 w47 w48 w49 [w50] w51 w52 w53 \
+             w54 w55 w56 w57 w58 …"
+        );
+    }
+
+    #[test]
+    fn a_long_token_is_cut_and_its_control_characters_are_shown() {
+        assert_eq!(shorten(&format!("\u{1b}[31m{}", "é".repeat(80))), format!("\u{fffd}[31m{}…", "é".repeat(35)));
+    }
+}

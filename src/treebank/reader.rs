@@ -1,0 +1,148 @@
+//! A treebank file read sentence by sentence, with constant memory, going on after a sentence that is wrong.
+
+use super::block::{ParsedBlock, parse_block};
+use super::lines::BlockReader;
+use super::problem::Problem;
+use super::sentence::Sentence;
+use super::tree::{TreeFault, tree_faults};
+use crate::error::{Error, Result};
+use std::fs::File;
+use std::io::{self, BufRead, BufReader};
+use std::path::{Path, PathBuf};
+
+/// Reads sentences one by one. After an `Err` for a sentence, iteration goes on with the next one.
+pub struct Reader<R> {
+    blocks: BlockReader<R>,
+    name: PathBuf,
+    failed: bool,
+}
+
+/// Opens a treebank; `-` is the standard input.
+pub fn open(path: &Path) -> Result<Reader<Box<dyn BufRead + Send>>> {
+    if path == Path::new("-") {
+        return Ok(Reader::new(Box::new(BufReader::new(io::stdin())), "<stdin>"));
+    }
+    let file = File::open(path).map_err(Error::io(path))?;
+    Ok(Reader::new(Box::new(BufReader::with_capacity(1 << 16, file)), path))
+}
+
+/// Reads all sentences of a file, or says what is wrong with the first that cannot be read.
+pub fn read_all(path: &Path) -> Result<Vec<Sentence>> {
+    open(path)?.collect()
+}
+
+/// Reads all sentences of a file for training: every word has a head and a label, every sentence is a tree with a
+/// single root.
+pub fn read_trees(path: &Path) -> Result<Vec<Sentence>> {
+    open(path)?.trees()
+}
+
+impl<R: BufRead> Reader<R> {
+    /// Reads from anything; `name` stands for the file in messages.
+    pub fn new(read: R, name: impl Into<PathBuf>) -> Self {
+        Self { blocks: BlockReader::new(read), name: name.into(), failed: false }
+    }
+
+    /// Reads all sentences and refuses those that are not labelled trees, as [`read_trees`] does.
+    pub fn trees(mut self) -> Result<Vec<Sentence>> {
+        let mut sentences = Vec::new();
+        while let Some(mut block) = self.next_parsed()? {
+            if let Some(sentence) = &block.sentence {
+                let mut faults = tree_problems(sentence, &block.word_lines, true);
+                block.problems.append(&mut faults);
+            }
+            self.refuse(&block)?;
+            sentences.extend(block.sentence);
+        }
+        Ok(sentences)
+    }
+
+    /// The next block with all its problems; only a failing system ends in an error.
+    pub(super) fn next_parsed(&mut self) -> Result<Option<ParsedBlock>> {
+        if self.failed {
+            return Ok(None);
+        }
+        match self.blocks.next_block() {
+            Ok(block) => Ok(block.map(parse_block)),
+            Err(source) => {
+                self.failed = true;
+                Err(Error::Io { path: self.name.clone(), source })
+            }
+        }
+    }
+
+    /// The file's name for messages.
+    pub(super) fn name(&self) -> &Path {
+        &self.name
+    }
+
+    fn refuse(&self, block: &ParsedBlock) -> Result<()> {
+        match block.problems.iter().find(|problem| !problem.handled) {
+            Some(problem) => Err(Error::Treebank { file: self.name.clone(), problem: Box::new(problem.clone()) }),
+            None => Ok(()),
+        }
+    }
+}
+
+impl<R: BufRead> Iterator for Reader<R> {
+    type Item = Result<Sentence>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            let block = match self.next_parsed() {
+                Ok(block) => block?,
+                Err(error) => return Some(Err(error)),
+            };
+            if let Err(error) = self.refuse(&block) {
+                return Some(Err(error));
+            }
+            if let Some(sentence) = block.sentence {
+                return Some(Ok(sentence));
+            }
+        }
+    }
+}
+
+/// What keeps a readable sentence from being a labelled tree. A sentence without any head is not annotated at all: that
+/// is a fault only where annotation is `required`.
+pub(super) fn tree_problems(sentence: &Sentence, word_lines: &[u64], required: bool) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    if !required && sentence.words().iter().all(|word| word.head.is_none()) {
+        return problems;
+    }
+    for (word, &line) in sentence.words().iter().zip(word_lines) {
+        if word.head.is_none() {
+            let problem = Problem::error(line, 7, "HEAD is _", "a tree needs a head for every word");
+            problems.push(problem.remedy("annotate the word, or leave the sentence out"));
+        } else if word.label == "_" {
+            let problem = Problem::error(line, 8, "DEPREL is _", "a tree needs a label for every word");
+            problems.push(problem.remedy("annotate the word, or leave the sentence out"));
+        }
+    }
+    for fault in sentence.gold_heads().map(|heads| tree_faults(&heads)).unwrap_or_default() {
+        let (word, found, expected) = match fault {
+            TreeFault::NoRoot => (1, "no word has HEAD 0".to_owned(), "a tree has one root"),
+            TreeFault::SeveralRoots(roots) => {
+                (roots[1], format!("words {} have HEAD 0", list(&roots)), "a tree has one root")
+            }
+            TreeFault::SelfHead(word) => (word, format!("HEAD is {word}"), "a word is not its own head"),
+            TreeFault::Cycle(cycle) => {
+                (cycle[0], format!("the heads go round: {}", round(&cycle)), "a tree has no cycle")
+            }
+        };
+        let problem = Problem::error(word_lines[word - 1], 7, found, expected);
+        problems.push(problem.remedy("mend the heads; `citree check FILE` lists every such sentence"));
+    }
+    for problem in &mut problems {
+        problem.show(word_lines.iter().copied().zip(sentence.forms()));
+    }
+    problems
+}
+
+fn list(words: &[usize]) -> String {
+    words.iter().map(usize::to_string).collect::<Vec<_>>().join(", ")
+}
+
+fn round(cycle: &[usize]) -> String {
+    cycle.iter().chain(cycle.first()).map(usize::to_string).collect::<Vec<_>>().join(" → ")
+}

@@ -1,0 +1,142 @@
+//! The house rules that neither rustfmt nor clippy knows, checked over every file git tracks or would track.
+
+mod docs;
+mod order;
+mod rust;
+mod source;
+mod text;
+
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, ExitCode};
+
+use anyhow::{Context, ensure};
+
+/// The modules of `src` in the order the data flows: each may use those before it, never those after it.
+const DATA_FLOW: &[&str] = &[
+    "error", "config", "random", "treebank", "evaluate", "fetch", "encoder", "edge", "train", "model", "parse",
+    "explain", "lab", "serve", "cli",
+];
+
+/// Files that may hold `unsafe`, each with a `// SAFETY:` comment above.
+const UNSAFE_ALLOWED: &[&str] = &[];
+
+/// Crates that belong to the command line, and the places of the root crate where they may be named.
+const COMMAND_LINE_CRATES: &[&str] = &["anyhow", "clap", "indicatif"];
+const COMMAND_LINE: &[&str] = &["src/cli/", "src/cli.rs", "src/main.rs"];
+
+/// Where printing by macro is fine; test modules may do so anywhere.
+const MAY_PRINT: &[&str] = &["src/cli/", "src/cli.rs", "src/main.rs", "tools/", "tests/"];
+
+/// A file longer than this is asked to become two.
+const MOST_LINES: usize = 400;
+
+/// Top-level folders of machines we work on: a path below one of them means nothing on any other machine.
+const MACHINE_FOLDERS: &[&str] = &["work", "home", "root"];
+
+/// Checks the repository and lists what it finds on standard output; fails if there is anything to list.
+pub fn run(repository: &Path) -> anyhow::Result<ExitCode> {
+    let files = read_files(repository)?;
+    let violations = check(&files);
+    let mut out = std::io::stdout().lock();
+    for violation in &violations {
+        writeln!(out, "{}:{}: {}", violation.path, violation.line, violation.message)?;
+    }
+    writeln!(std::io::stderr(), "tidy: {} files, {} violations", files.len(), violations.len())?;
+    Ok(if violations.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// A text file of the repository, its path relative to the top and with forward slashes.
+struct File {
+    path: String,
+    text: String,
+}
+
+/// A broken rule and where; lines count from 1.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Violation {
+    path: String,
+    line: usize,
+    message: String,
+}
+
+impl Violation {
+    fn new(path: &str, line: usize, message: impl Into<String>) -> Self {
+        Violation { path: path.to_owned(), line, message: message.into() }
+    }
+}
+
+fn check(files: &[File]) -> Vec<Violation> {
+    let mut violations = Vec::new();
+    for file in files {
+        text::check(file, &mut violations);
+        if file.path.ends_with(".rs") {
+            let source = source::Source::new(&file.path, &file.text);
+            rust::check(&source, UNSAFE_ALLOWED, &mut violations);
+            order::check(&source, DATA_FLOW, &mut violations);
+        }
+    }
+    docs::check(files, &mut violations);
+    violations.sort();
+    violations
+}
+
+/// Whether `path` is one of `places`: a file, or anything below a folder (written with a slash at its end).
+fn is_in(path: &str, places: &[&str]) -> bool {
+    places.iter().any(|place| if place.ends_with('/') { path.starts_with(place) } else { path == *place })
+}
+
+fn read_files(repository: &Path) -> anyhow::Result<Vec<File>> {
+    let mut git = Command::new("git");
+    git.args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"]).current_dir(repository);
+    let listing = git.output().context("tidy asks git for the files, but git does not run")?;
+    ensure!(listing.status.success(), "git ls-files: {}", String::from_utf8_lossy(&listing.stderr).trim());
+    let listing = String::from_utf8(listing.stdout).context("a file name is not UTF-8")?;
+    let mut paths: Vec<&str> = listing.split_terminator('\0').collect();
+    paths.sort_unstable();
+    paths.dedup();
+    let mut files = Vec::new();
+    for path in paths {
+        let full = repository.join(path);
+        // Deleted but still tracked, or a link: not a text of ours.
+        if !full.symlink_metadata().is_ok_and(|metadata| metadata.is_file()) {
+            continue;
+        }
+        let bytes = std::fs::read(&full).with_context(|| path.to_owned())?;
+        match String::from_utf8(bytes) {
+            Ok(text) if !text.contains('\0') => files.push(File { path: path.to_owned(), text }),
+            _ => {} // binary
+        }
+    }
+    Ok(files)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_of_rule_is_run_and_the_list_is_in_order_of_file_and_line() {
+        let file = |path: &str, text: &str| File { path: path.to_owned(), text: text.to_owned() };
+        let files = [
+            file("src/parse/greedy.rs", "use crate::cli::Args; \nfn f() { todo!() }\n"),
+            file("docs/orphan.md", "# Alone\n"),
+        ];
+        let found: Vec<(String, usize)> = check(&files).into_iter().map(|found| (found.path, found.line)).collect();
+        let expected = [
+            ("CHANGELOG.md", 1),
+            ("docs/orphan.md", 1),
+            ("src/parse/greedy.rs", 1),
+            ("src/parse/greedy.rs", 1),
+            ("src/parse/greedy.rs", 1),
+            ("src/parse/greedy.rs", 2),
+        ];
+        assert_eq!(found, expected.map(|(path, line)| (path.to_owned(), line)));
+    }
+
+    #[test]
+    fn a_place_is_a_file_or_all_below_a_folder() {
+        assert!(is_in("src/cli/fetch.rs", COMMAND_LINE) && is_in("src/main.rs", COMMAND_LINE));
+        assert!(!is_in("src/client.rs", COMMAND_LINE) && !is_in("index/src/main.rs", COMMAND_LINE));
+    }
+}
