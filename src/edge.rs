@@ -41,6 +41,21 @@ impl EdgeModel {
         Ok(Self { encoder, transform, weights, similarity: config.system.similarity, scale: config.scale })
     }
 
+    /// The same model as constants: nothing is kept for a way back.
+    pub fn frozen(&self) -> Self {
+        Self {
+            encoder: self.encoder.frozen(),
+            transform: self.transform.detach(),
+            weights: self.weights.as_ref().map(Tensor::detach),
+            ..*self
+        }
+    }
+
+    /// Dimensions of an edge vector.
+    pub fn dims(&self) -> usize {
+        self.transform.dims()[0]
+    }
+
     /// Encodes a batch, with dropout if a generator is given.
     pub fn states(&self, batch: &Batch, training: Option<&mut Random>) -> Result<States> {
         self.encoder.states(batch, training)

@@ -59,6 +59,67 @@ pub enum Error {
         /// Why not, and what to do.
         message: String,
     },
+    /// A name given for a treebank, its release or its files is not one.
+    #[error("`{given}` is not {expected}")]
+    TreebankName {
+        /// What was given.
+        given: String,
+        /// What it should have been, with an example.
+        expected: &'static str,
+    },
+    /// The start of a treebank's file names does not follow from its name.
+    #[error(
+        "{treebank}: no code is known for this language\n  \
+         give what its file names start with, such as `--code en_ewt` for en_ewt-ud-train.conllu; \
+         https://github.com/UniversalDependencies/{treebank} lists them"
+    )]
+    TreebankCode {
+        /// The treebank.
+        treebank: String,
+    },
+    /// A release of a treebank has none of its splits where they were looked for.
+    #[error("{url} has none of {}\n  check the treebank, the release and the file names at {page}", files.join(", "))]
+    TreebankMissing {
+        /// The files looked for.
+        files: Vec<String>,
+        /// Where.
+        url: String,
+        /// The page where a person can look.
+        page: String,
+    },
+    /// A file could not be downloaded.
+    #[error(
+        "cannot download {url}\n  {reason}\n  check the connection and try again, or get the file on another \
+         machine and save it as {}; files already there are kept", path.display()
+    )]
+    Download {
+        /// The file on the server.
+        url: String,
+        /// Where it would have gone.
+        path: PathBuf,
+        /// What went wrong.
+        reason: String,
+    },
+    /// A sentence is longer than the parser takes.
+    #[error("sentence {sentence} has {words} words, but at most {most} can be parsed; split it")]
+    SentenceTooLong {
+        /// Its `sent_id`.
+        sentence: String,
+        /// How many words it has.
+        words: usize,
+        /// How many it may have.
+        most: usize,
+    },
+    /// Two treebanks cannot be compared.
+    #[error("cannot compare: {found}, but {expected}; {remedy}")]
+    Evaluation {
+        /// What is there.
+        found: String,
+        /// What should be there.
+        expected: String,
+        /// What to do.
+        remedy: &'static str,
+    },
     /// A tensor operation failed: a bug or a lack of memory, never the user's input.
     #[error("tensor operation failed: {message}")]
     Tensor {

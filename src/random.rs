@@ -24,7 +24,8 @@ impl Random {
 
     /// A generator of its own for a named purpose, so that one purpose drawing more does not shift another.
     pub fn branch(seed: u64, purpose: &str) -> Self {
-        let hash = purpose.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3));
+        let hash =
+            purpose.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3));
         Self::new(seed ^ hash)
     }
 

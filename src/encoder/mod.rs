@@ -52,8 +52,7 @@ pub struct States {
 impl Encoder {
     /// A new encoder whose parameters are added to `parameters`.
     pub fn new(config: &Config, vocabulary: &Vocabulary, parameters: &mut Parameters, device: &Device) -> Result<Self> {
-        let mut create =
-            |name: &str, shape: &[usize], init| parameters.create(name, shape, init, config.seed, device);
+        let mut create = |name: &str, shape: &[usize], init| parameters.create(name, shape, init, config.seed, device);
         let uniform = |fan| Init::Uniform { fan };
         let (units, filters) = (config.lstm_units, config.char_filters);
         let mut layers = Vec::with_capacity(config.lstm_layers);
@@ -75,6 +74,25 @@ impl Encoder {
             head: create("head", &[2 * units, config.edge_dim], uniform(2 * units))?,
             dropout: config.dropout,
         })
+    }
+
+    /// The same encoder as constants: nothing is kept for a way back.
+    pub fn frozen(&self) -> Self {
+        let layer = |layer: &Layer| Layer {
+            input: layer.input.detach(),
+            bias: layer.bias.detach(),
+            recurrent: layer.recurrent.detach(),
+        };
+        Self {
+            words: self.words.detach(),
+            characters: self.characters.detach(),
+            char_filter: self.char_filter.detach(),
+            char_bias: self.char_bias.detach(),
+            layers: self.layers.iter().map(layer).collect(),
+            dependent: self.dependent.detach(),
+            head: self.head.detach(),
+            dropout: self.dropout,
+        }
     }
 
     /// Encodes a batch. With a generator, dropout is applied: to the input, after every LSTM layer.

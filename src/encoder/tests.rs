@@ -8,7 +8,15 @@ use crate::ops::gradcheck::assert_close;
 use crate::treebank::Sentence;
 
 fn small() -> Config {
-    Config { word_dim: 6, char_dim: 4, char_filters: 5, lstm_units: 7, edge_dim: 6, min_count: 1, ..Config::preset(Preset::Paper) }
+    Config {
+        word_dim: 6,
+        char_dim: 4,
+        char_filters: 5,
+        lstm_units: 7,
+        edge_dim: 6,
+        min_count: 1,
+        ..Config::preset(Preset::Paper)
+    }
 }
 
 fn sentences() -> Vec<Sentence> {

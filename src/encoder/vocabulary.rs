@@ -2,7 +2,7 @@
 
 use crate::treebank::Sentence;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 const UNKNOWN: u32 = 0;
 const ROOT: u32 = 1;
@@ -49,17 +49,17 @@ impl Vocabulary {
     /// Counts a treebank; words rarer than `min_count` (lower-cased) are left out.
     pub fn new(sentences: &[Sentence], min_count: usize) -> Self {
         let mut counts: BTreeMap<String, usize> = BTreeMap::new();
-        let mut characters = BTreeMap::new();
+        let mut characters: BTreeSet<char> = BTreeSet::new();
         let mut labels: Vec<String> = Vec::new();
         for word in sentences.iter().flat_map(Sentence::words) {
             *counts.entry(word.form.to_lowercase()).or_default() += 1;
-            word.form.chars().for_each(|c| drop(characters.insert(c, 0)));
+            characters.extend(word.form.chars());
             if let Err(at) = labels.binary_search(&word.label) {
                 labels.insert(at, word.label.clone());
             }
         }
         let words = counts.into_iter().filter(|&(_, count)| count >= min_count).map(|(word, _)| word).collect();
-        Lists { words, characters: characters.into_keys().collect(), labels }.into()
+        Lists { words, characters: characters.into_iter().collect(), labels }.into()
     }
 
     /// Rows of the word embedding.

@@ -82,7 +82,8 @@ impl CharCnn {
             for k in 0..filters {
                 let grad = grad[word * filters + k];
                 let position = winners[word * filters + k] as usize;
-                let mut give = |character: u32, third: usize| d_taps[(character as usize * 3 + third) * filters + k] += grad;
+                let mut give =
+                    |character: u32, third: usize| d_taps[(character as usize * 3 + third) * filters + k] += grad;
                 give(spelling[position], 1);
                 if position > 0 {
                     give(spelling[position - 1], 0);
@@ -135,8 +136,7 @@ impl CustomOp2 for CharCnn {
             bail!("this character graph has been walked back before");
         };
         for_real!(grad.dtype(), T, {
-            let (d_taps, d_bias) =
-                self.backward::<T>(&values(grad)?, &winners, taps.dim(0)?, bias.dim(0)?);
+            let (d_taps, d_bias) = self.backward::<T>(&values(grad)?, &winners, taps.dim(0)?, bias.dim(0)?);
             Ok((
                 Some(Tensor::from_vec(d_taps, taps.shape(), grad.device())?),
                 Some(Tensor::from_vec(d_bias, bias.shape(), grad.device())?),

@@ -2,7 +2,7 @@
 
 use super::{for_real, output, slice, values};
 use crate::random::Random;
-use candle_core::{CpuStorage, CustomOp1, Layout, Result, Shape, Tensor, WithDType};
+use candle_core::{CpuStorage, CustomOp1, Layout, Result, Shape, Tensor};
 
 /// Sets each value to 0 with probability `rate` and scales the others so that the mean stays.
 pub fn dropout(x: &Tensor, rate: f32, random: &mut Random) -> Result<Tensor> {

@@ -197,7 +197,8 @@ mod tests {
     #[test]
     fn a_sentence_longer_than_a_tile_is_covered_to_its_last_edge() -> Result<()> {
         let segments = Segments::new(vec![30, 40]);
-        let (dependent, head, transform) = (random_var(&[70, 4], 4)?, random_var(&[70, 4], 5)?, random_var(&[4, 4], 6)?);
+        let (dependent, head, transform) =
+            (random_var(&[70, 4], 4)?, random_var(&[70, 4], 5)?, random_var(&[4, 4], 6)?);
         let found = edge_norm(&dependent, &head, &transform, &segments)?;
         assert_close(&found, &plain(&dependent, &head, &transform, &segments)?, 1e-9)
     }

@@ -118,7 +118,9 @@ impl<T: Real> Direction<T> {
     fn forward(projected: &[T], weight: &[T], units: usize, steps: &Steps, direction: usize) -> Self {
         let rows = steps.rows();
         let mut gates = Vec::with_capacity(rows * 4 * units);
-        projected.chunks_exact(8 * units).for_each(|row| gates.extend_from_slice(&row[direction * 4 * units..][..4 * units]));
+        projected
+            .chunks_exact(8 * units)
+            .for_each(|row| gates.extend_from_slice(&row[direction * 4 * units..][..4 * units]));
         let [mut cells, mut squashed, mut hidden] = [(); 3].map(|()| vec![T::zero(); rows * units]);
         let weight = Matrix::new(weight, units, 4 * units);
         for (time, before) in steps.walk(direction) {
@@ -200,7 +202,13 @@ impl<T: Real> Direction<T> {
             earlier_hidden.extend_from_slice(&self.hidden[from..][..alive * units]);
             later_gates.extend_from_slice(&gates[..alive * 4 * units]);
             // Rows beyond `alive` begin here: what they carry back is dropped, and the next block's newcomers start at 0.
-            multiply(Matrix::new(gates, alive, 4 * units), weight.transposed(), &mut carried_hidden, false, Threads::One);
+            multiply(
+                Matrix::new(gates, alive, 4 * units),
+                weight.transposed(),
+                &mut carried_hidden,
+                false,
+                Threads::One,
+            );
             carried_hidden[alive * units..].fill(T::zero());
             carried_cell[alive * units..].fill(T::zero());
         }
@@ -233,7 +241,12 @@ impl BiLstm {
         ([forward, backward], hidden)
     }
 
-    fn run_back<T: Real>(&self, saved: [Direction<T>; 2], recurrent: &Tensor, grad: &Tensor) -> Result<(Tensor, Tensor)> {
+    fn run_back<T: Real>(
+        &self,
+        saved: [Direction<T>; 2],
+        recurrent: &Tensor,
+        grad: &Tensor,
+    ) -> Result<(Tensor, Tensor)> {
         let units = recurrent.dim(1)?;
         let (weights, grad_values) = (values::<T>(recurrent)?, values::<T>(grad)?);
         let [mut forward, mut backward] = saved;

@@ -122,12 +122,8 @@ impl CustomOp3 for PairProduct {
         grad: &Tensor,
     ) -> Result<(Option<Tensor>, Option<Tensor>, Option<Tensor>)> {
         for_real!(grad.dtype(), T, {
-            let [d_dependent, d_head, d_weight] = self.backward::<T>(
-                &values(dependent)?,
-                &values(head)?,
-                &values(weight)?,
-                &values(grad)?,
-            );
+            let [d_dependent, d_head, d_weight] =
+                self.backward::<T>(&values(dependent)?, &values(head)?, &values(weight)?, &values(grad)?);
             Ok((
                 Some(Tensor::from_vec(d_dependent, dependent.shape(), grad.device())?),
                 Some(Tensor::from_vec(d_head, head.shape(), grad.device())?),

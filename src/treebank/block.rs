@@ -24,8 +24,10 @@ pub(super) fn parse_block(block: RawBlock) -> ParsedBlock {
     parser.end(&block.lines);
     let BlockParser { sentence, word_lines, mut problems, .. } = parser;
     problems.sort_by_key(|problem| problem.line);
+    let shown: Vec<(u64, &str)> =
+        block.lines.iter().filter_map(|line| Some((line.number, surface_form(&line.text)?))).collect();
     for problem in &mut problems {
-        problem.show(block.lines.iter().filter_map(|line| Some((line.number, surface_form(&line.text)?))));
+        problem.show(&shown);
     }
     let readable = problems.iter().all(|problem| problem.handled) && !sentence.words.is_empty();
     ParsedBlock { sentence: readable.then_some(sentence), word_lines, problems }

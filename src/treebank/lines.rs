@@ -6,7 +6,7 @@ use std::io::{self, BufRead};
 /// The longest line that is kept, in bytes; UD's longest is some thousands.
 pub(super) const MAX_LINE: usize = 1 << 20;
 /// The longest sentence that is kept, in bytes.
-pub(super) const MAX_SENTENCE: usize = 16 << 20;
+pub(super) const MAX_SENTENCE: usize = 4 << 20;
 
 /// One line without its end.
 #[derive(Clone, Debug)]
@@ -69,6 +69,8 @@ impl<R: BufRead> BlockReader<R> {
             let fits = size <= MAX_SENTENCE;
             if !fits && !too_large {
                 too_large = true;
+                // What is beyond the limit is not looked into, so that memory and time stay bounded.
+                block.lines = Vec::new();
                 block.problems.push(
                     Problem::error(
                         self.number,

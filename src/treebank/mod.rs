@@ -4,15 +4,20 @@
 //! `docs/conllu.md` says which flaws of a file are errors and which are handled.
 
 mod block;
+mod check;
 mod lines;
 mod problem;
 mod reader;
 mod sentence;
+pub mod starter;
+mod text;
 mod tree;
 mod writer;
 
+pub use check::{Finding, Summary, check};
 pub use problem::Problem;
 pub use reader::{Reader, open, read_all, read_trees};
 pub use sentence::{EmptyNode, MultiwordToken, Sentence, Word};
+pub use text::Splits;
 pub use tree::{TreeFault, tree_faults};
 pub use writer::{Writer, write_sentence};

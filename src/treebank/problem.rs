@@ -46,10 +46,9 @@ impl Problem {
         Self { remedy, ..self }
     }
 
-    /// Adds the sentence with the token on the problem's line in brackets. `tokens` are line numbers and forms.
-    pub(super) fn show<'a>(&mut self, tokens: impl Iterator<Item = (u64, &'a str)>) {
-        let tokens: Vec<(u64, &str)> = tokens.collect();
-        let at = tokens.iter().position(|(line, _)| *line == self.line);
+    /// Adds the sentence with the token on the problem's line in brackets. `tokens` are line numbers, rising, and forms.
+    pub(super) fn show(&mut self, tokens: &[(u64, &str)]) {
+        let at = tokens.binary_search_by_key(&self.line, |(line, _)| *line).ok();
         let middle = at.unwrap_or(0);
         let (from, to) = (middle.saturating_sub(TOKENS_AROUND), (middle + TOKENS_AROUND + 1).min(tokens.len()));
         let mut shown: Vec<String> = Vec::new();
@@ -92,7 +91,9 @@ mod tests {
     fn a_long_sentence_is_cut_around_the_token_in_brackets() {
         let forms: Vec<String> = (1..=100).map(|i| format!("w{i}")).collect();
         let mut problem = Problem::error(50, 7, "HEAD is 101", "the sentence has 100 words");
-        problem.show(forms.iter().enumerate().map(|(i, form)| (i as u64 + 1, form.as_str())));
+        let tokens: Vec<(u64, &str)> =
+            forms.iter().enumerate().map(|(i, form)| (i as u64 + 1, form.as_str())).collect();
+        problem.show(&tokens);
         assert_eq!(
             problem.to_string(),
             "50:7: HEAD is 101, but the sentence has 100 words: … w42 w43 w44 w45 w46 w47 w48 w49 [w50] w51 w52 w53 \

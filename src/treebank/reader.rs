@@ -71,11 +71,6 @@ impl<R: BufRead> Reader<R> {
         }
     }
 
-    /// The file's name for messages.
-    pub(super) fn name(&self) -> &Path {
-        &self.name
-    }
-
     fn refuse(&self, block: &ParsedBlock) -> Result<()> {
         match block.problems.iter().find(|problem| !problem.handled) {
             Some(problem) => Err(Error::Treebank { file: self.name.clone(), problem: Box::new(problem.clone()) }),
@@ -133,8 +128,9 @@ pub(super) fn tree_problems(sentence: &Sentence, word_lines: &[u64], required: b
         let problem = Problem::error(word_lines[word - 1], 7, found, expected);
         problems.push(problem.remedy("mend the heads; `citree check FILE` lists every such sentence"));
     }
+    let shown: Vec<(u64, &str)> = word_lines.iter().copied().zip(sentence.forms()).collect();
     for problem in &mut problems {
-        problem.show(word_lines.iter().copied().zip(sentence.forms()));
+        problem.show(&shown);
     }
     problems
 }

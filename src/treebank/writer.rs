@@ -19,10 +19,9 @@ impl<W: Write> Writer<W> {
         write_sentence(&mut self.out, sentence)
     }
 
-    /// Flushes and gives the output back.
-    pub fn finish(mut self) -> io::Result<W> {
-        self.out.flush()?;
-        Ok(self.out)
+    /// Brings everything written so far to where it goes.
+    pub fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
     }
 }
 

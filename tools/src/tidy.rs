@@ -14,7 +14,7 @@ use anyhow::{Context, ensure};
 
 /// The modules of `src` in the order the data flows: each may use those before it, never those after it.
 const DATA_FLOW: &[&str] = &[
-    "error", "config", "random", "treebank", "evaluate", "fetch", "encoder", "edge", "train", "model", "parse",
+    "error", "config", "random", "treebank", "evaluate", "fetch", "ops", "encoder", "edge", "train", "model", "parse",
     "explain", "lab", "serve", "cli",
 ];
 

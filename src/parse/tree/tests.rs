@@ -127,8 +127,8 @@ fn no_single_change_of_a_head_improves_a_large_tree() {
     }
 }
 
-/// Scores with a tree that is provably best: word sets are merged two by two into one, each set `S` charges `charge(S)` to
-/// every arc that enters it, and the tree enters each set once. Any tree enters each set at least once, and what else
+/// Scores with a tree that is provably best: word sets are merged two by two into one, each set has a charge on every
+/// arc that enters it, and the tree enters each set once. Any tree enters each set at least once, and what else
 /// is added is a constant per word and a loss on arcs outside the tree. Small integers, so that sums are exact.
 fn certified(draw: &mut Draw, n: usize) -> (Vec<f32>, Vec<usize>) {
     let mut below = |limit: usize| (draw.next() % limit as u64) as usize;

@@ -3,8 +3,8 @@
 use super::Violation;
 use super::source::{Source, line_of, starts_word, word_at};
 
-/// Adds to `violations` each use of a module below the file's own in `data_flow`, tests excepted. `lib.rs` and `main.rs`
-/// stand outside the order; any other module must be in it.
+/// Adds to `violations` each use of a module below the file's own in `data_flow`, tests excepted. `lib.rs` and
+/// `main.rs` stand outside the order; any other module must be in it.
 pub fn check(source: &Source, data_flow: &[&str], violations: &mut Vec<Violation>) {
     let Some((module, depth)) = module_of(source.path) else { return };
     let rank = |name: &str| data_flow.iter().position(|module| *module == name);

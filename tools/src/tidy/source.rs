@@ -183,7 +183,8 @@ mod tests {
 
     #[test]
     fn test_modules_end_with_their_last_brace_and_test_files_are_tests_throughout() {
-        let text = "fn a() {}\n#[cfg(test)]\nmod tests {\n    fn b() { \"}\"; }\n}\nfn c() {}\n#[cfg(test)]\nmod t;\nfn d() {}\n";
+        let text = "fn a() {}\n#[cfg(test)]\nmod tests {\n    fn b() { \"}\"; }\n}\n\
+                    fn c() {}\n#[cfg(test)]\nmod t;\nfn d() {}\n";
         let source = Source::new("src/a.rs", text);
         let tests: Vec<usize> = (1..=9).filter(|&line| source.is_test(line)).collect();
         assert_eq!(tests, [2, 3, 4, 5, 7, 8]);

@@ -1,0 +1,91 @@
+//! A parse drawn for a terminal: a word a line, arcs beside them, label and probability at the end.
+
+use citree::parse::Parse;
+use citree::treebank::Sentence;
+use std::fmt::Write;
+
+/// Draws one sentence. An arrow points at the dependent; the line it comes from is the head's.
+pub fn draw(sentence: &Sentence, parse: &Parse) -> String {
+    let mut forms = vec!["ROOT"];
+    forms.extend(sentence.forms());
+    let arcs = lanes(&parse.heads);
+    let width = arcs.iter().map(|arc| arc.lane + 1).max().unwrap_or(0);
+    let widest = forms.iter().map(|form| form.chars().count()).max().unwrap_or(0);
+    let mut out = String::new();
+    for (position, form) in forms.iter().enumerate() {
+        let padding = " ".repeat(widest - form.chars().count());
+        let _ = write!(out, "{position:>4}  {form}{padding} {}", rail(position, &arcs, width));
+        if position > 0 {
+            let certain = parse.head_probabilities[position].min(parse.label_probabilities[position]);
+            let doubt = if certain < 0.8 { "  ?" } else { "" };
+            let _ = write!(
+                out,
+                " {}  {:.2} {:.2}{doubt}",
+                parse.labels[position], parse.head_probabilities[position], parse.label_probabilities[position]
+            );
+        }
+        out.truncate(out.trim_end().len());
+        out.push('\n');
+    }
+    out
+}
+
+struct Arc {
+    dependent: usize,
+    head: usize,
+    lane: usize,
+}
+
+impl Arc {
+    fn span(&self) -> (usize, usize) {
+        (self.dependent.min(self.head), self.dependent.max(self.head))
+    }
+}
+
+/// Gives every arc the innermost lane that no shorter arc over the same lines has taken.
+fn lanes(heads: &[usize]) -> Vec<Arc> {
+    let mut arcs: Vec<Arc> =
+        (1..heads.len()).map(|dependent| Arc { dependent, head: heads[dependent], lane: 0 }).collect();
+    arcs.sort_by_key(|arc| (arc.span().1 - arc.span().0, arc.dependent));
+    for at in 0..arcs.len() {
+        let (from, to) = arcs[at].span();
+        // Arcs that leave the same head on the same side may share their end, but not a line between.
+        let meets = |other: &Arc| other.span().0 <= to && from <= other.span().1;
+        arcs[at].lane = (0..).find(|&lane| !arcs[..at].iter().any(|a| a.lane == lane && meets(a))).unwrap_or(0);
+    }
+    arcs
+}
+
+/// The characters beside one line: lanes from the words outwards.
+fn rail(line: usize, arcs: &[Arc], width: usize) -> String {
+    let mut cells = vec![' '; width];
+    for arc in arcs {
+        let (from, to) = arc.span();
+        if line == from || line == to {
+            cells[arc.lane] = if line == from { '╮' } else { '╯' };
+        } else if from < line && line < to {
+            cells[arc.lane] = '│';
+        }
+    }
+    // What ends on this line runs through the lanes before it; vertical lines are crossed.
+    let ends: Vec<&Arc> = arcs.iter().filter(|arc| arc.span().0 == line || arc.span().1 == line).collect();
+    let reach = ends.iter().map(|arc| arc.lane).max();
+    let incoming = ends.iter().any(|arc| arc.dependent == line);
+    if let Some(reach) = reach {
+        for cell in cells.iter_mut().take(reach) {
+            *cell = match *cell {
+                ' ' => '─',
+                '│' => '┼',
+                '╮' => '┬',
+                '╯' => '┴',
+                other => other,
+            };
+        }
+    }
+    let lead = match (reach.is_some(), incoming) {
+        (true, true) => '◂',
+        (true, false) => '─',
+        _ => ' ',
+    };
+    std::iter::once(lead).chain(cells).collect()
+}

@@ -1,0 +1,126 @@
+//! `citree check`: what a treebank holds, every problem it has with its line, and what was read written back.
+
+use citree::error::Error;
+use citree::treebank::{self, Finding, Problem, Sentence, Summary, Writer};
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Read a treebank, count what it holds, and list every problem with its line.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  citree check dev.conllu
+  citree check windows.conllu --write mended.conllu
+
+Each problem is FILE:LINE:COLUMN, the column from 1 (ID) to 10 (MISC), and shows the sentence
+with the token in brackets. A valid file is written back byte for byte; CR LF, a byte order mark
+and missing or extra blank lines are mended; sentences that cannot be read are left out.
+
+Exit status: 0 no problem, 1 problems found, 2 the check could not run.")]
+pub struct Args {
+    /// The treebank in CoNLL-U; - is the standard input
+    file: PathBuf,
+    /// Write back what was read, replacing OUT only when all is well written; - is the standard output
+    #[arg(long, value_name = "OUT")]
+    write: Option<PathBuf>,
+}
+
+/// Checks, and reports on the standard output, or on the standard error where that is taken by `--write -`.
+pub fn run(args: Args) -> anyhow::Result<ExitCode> {
+    let reader = treebank::open(&args.file)?;
+    let mut output = args.write.as_deref().map(Output::open).transpose()?;
+    let taken = args.write.as_deref() == Some(Path::new("-"));
+    let mut report: Box<dyn Write> =
+        if taken { Box::new(std::io::stderr()) } else { Box::new(std::io::stdout().lock()) };
+    let mut remedies = BTreeSet::new();
+    let reported = |source| Error::Io { path: "the report".into(), source };
+    let summary = treebank::check(reader, |finding| match finding {
+        Finding::Problem(problem) => {
+            let new = remedies.insert(problem.remedy);
+            write_problem(&mut report, &args.file, &problem, new).map_err(reported)
+        }
+        Finding::Sentence(sentence) => match &mut output {
+            Some(output) => output.write(&sentence),
+            None => Ok(()),
+        },
+    })?;
+    if let Some(output) = output {
+        output.finish()?;
+    }
+    write_summary(&mut report, &summary)?;
+    Ok(ExitCode::from(u8::from(summary.problems > 0)))
+}
+
+/// A remedy is told with the first problem it is for.
+fn write_problem(out: &mut dyn Write, file: &Path, problem: &Problem, new: bool) -> std::io::Result<()> {
+    writeln!(out, "{}:{problem}", file.display())?;
+    if new { writeln!(out, "  {}", problem.remedy) } else { Ok(()) }
+}
+
+fn write_summary(out: &mut dyn Write, summary: &Summary) -> std::io::Result<()> {
+    for (name, count) in [
+        ("sentences", summary.sentences),
+        ("sentences refused", summary.refused_sentences),
+        ("words", summary.words),
+        ("words without head", summary.words_without_head),
+        ("multiword tokens", summary.multiword_tokens),
+        ("empty nodes", summary.empty_nodes),
+        ("documents", summary.documents),
+        ("problems", summary.problems),
+        ("labels", summary.labels.len() as u64),
+    ] {
+        writeln!(out, "{name:<20}{count:>10}")?;
+    }
+    let mut labels: Vec<(&String, &u64)> = summary.labels.iter().collect();
+    labels.sort_by_key(|&(label, count)| (std::cmp::Reverse(count), label));
+    for (label, count) in labels {
+        writeln!(out, "  {label:<18}{count:>10}")?;
+    }
+    Ok(())
+}
+
+/// Where `--write` goes: the standard output, or a file that takes its name only when it is whole.
+struct Output {
+    writer: Writer<BufWriter<Box<dyn Write>>>,
+    temporary: PathBuf,
+    target: Option<PathBuf>,
+}
+
+impl Output {
+    fn open(path: &Path) -> Result<Self, Error> {
+        let mut temporary = path.as_os_str().to_owned();
+        temporary.push(".new");
+        let temporary = PathBuf::from(temporary);
+        let (out, target): (Box<dyn Write>, _) = if path == Path::new("-") {
+            (Box::new(std::io::stdout()), None)
+        } else {
+            (Box::new(File::create(&temporary).map_err(Error::io(&temporary))?), Some(path.to_owned()))
+        };
+        Ok(Self { writer: Writer::new(BufWriter::new(out)), temporary, target })
+    }
+
+    fn write(&mut self, sentence: &Sentence) -> Result<(), Error> {
+        self.writer.write(sentence).map_err(Error::io(&self.temporary))
+    }
+
+    fn finish(mut self) -> Result<(), Error> {
+        self.writer.flush().map_err(Error::io(&self.temporary))?;
+        let Some(target) = &self.target else { return Ok(()) };
+        File::open(&self.temporary).and_then(|file| file.sync_all()).map_err(Error::io(&self.temporary))?;
+        std::fs::rename(&self.temporary, target).map_err(Error::io(target))?;
+        self.target = None;
+        Ok(())
+    }
+}
+
+impl Drop for Output {
+    /// A file that did not become whole is not left behind.
+    fn drop(&mut self) {
+        if self.target.is_some() {
+            drop(std::fs::remove_file(&self.temporary));
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! `citree eval`: a parse compared with the gold trees, in tables that say which figure is which.
+
+use citree::evaluate::{Attachment, LengthScore, Score, Scores, evaluate};
+use citree::treebank::read_all;
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Compare a parse with the gold trees: UAS, LAS and CLAS, by label and by length.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  citree eval dev.conllu parsed.conllu
+  citree eval dev.conllu parsed.conllu --json | jq .with_punctuation.las.f1
+
+The figures marked official are those of the official evaluator (udeval of PyPI's udtools): they
+count punctuation and cut subtypes off labels, so that nsubj:pass counts as nsubj. Papers often
+give others: say which one you cite. The two files may be cut into words differently, as after
+`citree parse --text`; then precision and recall differ. Parses that are not trees are scored too.")]
+pub struct Args {
+    /// The gold trees in CoNLL-U; - is the standard input
+    gold: PathBuf,
+    /// The parse to judge, of the same sentences in the same order
+    system: PathBuf,
+    /// Write everything as one JSON object, scores from 0 to 1
+    #[arg(long)]
+    json: bool,
+}
+
+/// Evaluates, and writes the tables or the JSON to the standard output.
+pub fn run(args: Args) -> anyhow::Result<ExitCode> {
+    let scores = evaluate(&read_all(&args.gold)?, &read_all(&args.system)?)?;
+    let mut out = io::stdout().lock();
+    if args.json {
+        writeln!(out, "{}", serde_json::to_string_pretty(&scores)?)?;
+    } else {
+        write_tables(&mut out, &scores)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn write_tables(out: &mut impl Write, scores: &Scores) -> io::Result<()> {
+    heading(out, "Text", "")?;
+    row(out, "tokens", &scores.tokens, "")?;
+    row(out, "words", &scores.words, "multiword tokens taken apart")?;
+    row(out, "sentences", &scores.sentences, "")?;
+
+    writeln!(out)?;
+    heading(out, "With punctuation", "")?;
+    attachment(out, &scores.with_punctuation, true)?;
+    writeln!(out)?;
+    heading(out, "Without punctuation", "words whose gold label is punct left out")?;
+    attachment(out, &scores.without_punctuation, false)?;
+
+    writeln!(out)?;
+    heading(out, "By label", "head and label right, subtypes kept")?;
+    let mut labels: Vec<_> = scores.labels.iter().collect();
+    labels.sort_by_key(|label| std::cmp::Reverse(label.score.gold));
+    for label in labels {
+        row(out, &label.label, &label.score, "")?;
+    }
+    lengths(out, "By distance to head", &scores.dependency_lengths)?;
+    lengths(out, "By sentence length", &scores.sentence_lengths)
+}
+
+fn attachment(out: &mut impl Write, scores: &Attachment, official: bool) -> io::Result<()> {
+    let note = |text: &str| if official { format!("official; {text}") } else { text.to_owned() };
+    row(out, "UAS", &scores.uas, &note("head right"))?;
+    row(out, "LAS", &scores.las, &note("head and label right, subtypes cut"))?;
+    row(out, "LAS subtypes", &scores.las_subtypes, "head and label right, subtypes kept")?;
+    row(out, "CLAS", &scores.clas, &note("LAS of content words, subtypes cut"))?;
+    row(out, "CLAS subtypes", &scores.clas_subtypes, "LAS of content words, subtypes kept")
+}
+
+fn lengths(out: &mut impl Write, title: &str, rows: &[LengthScore]) -> io::Result<()> {
+    writeln!(out)?;
+    heading(out, title, "in words; LAS with subtypes cut")?;
+    for length in rows {
+        let range = match (length.from, length.to) {
+            (0, _) => "root".to_owned(),
+            (from, Some(to)) if from == to => from.to_string(),
+            (from, Some(to)) => format!("{from}-{to}"),
+            (from, None) => format!("{from} and more"),
+        };
+        row(out, &format!("{range} UAS"), &length.uas, "")?;
+        row(out, &format!("{range} LAS"), &length.las, "")?;
+    }
+    Ok(())
+}
+
+fn heading(out: &mut impl Write, title: &str, note: &str) -> io::Result<()> {
+    let line = format!(
+        "{title:<20}{:>9}{:>9}{:>9}{:>10}{:>9}{:>9}  {note}",
+        "gold", "system", "correct", "precision", "recall", "F1"
+    );
+    writeln!(out, "{}", line.trim_end())
+}
+
+fn row(out: &mut impl Write, name: &str, score: &Score, note: &str) -> io::Result<()> {
+    let Score { gold, system, correct, precision, recall, f1 } = score;
+    let (precision, recall, f1) = (100.0 * precision, 100.0 * recall, 100.0 * f1);
+    let line = format!("  {name:<18}{gold:>9}{system:>9}{correct:>9}{precision:>10.2}{recall:>9.2}{f1:>9.2}  {note}");
+    writeln!(out, "{}", line.trim_end())
+}

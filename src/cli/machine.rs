@@ -1,0 +1,23 @@
+//! The options about the machine that several verbs share.
+
+use candle_core::Device;
+
+/// Device and threads.
+#[derive(clap::Args)]
+pub struct Machine {
+    /// Where to compute: auto, cpu, cuda, cuda:N or metal
+    #[arg(long, value_name = "DEVICE", default_value = "auto", help_heading = "Machine")]
+    device: String,
+    /// Threads to use [default: one per core]; the result is the same for any number
+    #[arg(long, value_name = "N", help_heading = "Machine")]
+    threads: Option<std::num::NonZeroUsize>,
+}
+
+impl Machine {
+    /// Sets up the threads and picks the device; once per process.
+    pub fn start(&self) -> anyhow::Result<Device> {
+        let threads = self.threads.map_or(0, std::num::NonZeroUsize::get);
+        rayon::ThreadPoolBuilder::new().num_threads(threads).build_global()?;
+        Ok(citree::device::pick(&self.device)?)
+    }
+}

@@ -1,0 +1,57 @@
+//! The command line: one file per verb; the only place with clap, printing and progress bars.
+
+mod arcs;
+mod check;
+mod demo;
+mod eval;
+mod fetch;
+mod machine;
+mod parse;
+mod progress;
+mod train;
+
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+/// A dependency parser that cites its sources.
+///
+/// citree learns from a treebank and scores every edge by its similarity to the treebank's gold edges.
+#[derive(Parser)]
+#[command(
+    version,
+    after_help = "\
+Start here:
+  citree demo                                     train on a built-in treebank, parse, show (under a minute)
+  citree fetch UD_English-EWT --release 2.7       get a real treebank
+  citree train --train T.conllu --dev D.conllu en.citree
+  echo 'She reads old letters.' | citree parse en.citree --text
+
+Results go to the standard output, everything else to the standard error; - is the standard input.
+Exit codes: 0 done, 1 done but problems were found, 2 could not be done, 130 interrupted."
+)]
+struct Cli {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Subcommand)]
+enum Verb {
+    Demo(demo::Args),
+    Train(train::Args),
+    Parse(parse::Args),
+    Eval(eval::Args),
+    Check(check::Args),
+    Fetch(fetch::Args),
+}
+
+/// Reads the command line and runs its verb.
+pub fn run() -> anyhow::Result<ExitCode> {
+    match Cli::parse().verb {
+        Verb::Demo(args) => demo::run(args),
+        Verb::Train(args) => train::run(args),
+        Verb::Parse(args) => parse::run(args),
+        Verb::Eval(args) => eval::run(args),
+        Verb::Check(args) => check::run(args),
+        Verb::Fetch(args) => fetch::run(args),
+    }
+}

@@ -1,0 +1,131 @@
+//! `citree parse`: sentences in, heads and labels out, as a stream.
+
+use super::arcs;
+use super::machine::Machine;
+use super::train::aggregate;
+use citree::config::Aggregate;
+use citree::model::Model;
+use citree::parse::{Decode, Parser};
+use citree::treebank::{Sentence, open, write_sentence};
+use std::io::{BufRead, BufReader, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Sentences parsed together; large enough to keep all cores busy, small enough to stream.
+const CHUNK: usize = 1024;
+
+/// Parse sentences with a trained bundle.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  citree parse en.citree input.conllu > parsed.conllu
+  echo \"I don't know where she went.\" | citree parse en.citree --text
+  citree parse en.citree --text --format arcs notes.txt
+  citree parse en.citree input.conllu --scores | grep HeadProb=0
+
+CoNLL-U input keeps everything but HEAD, DEPREL and DEPS, which are replaced. With --scores, MISC
+says how probable each head (HeadProb) and label (LabelProb) is among its alternatives.")]
+pub struct Args {
+    /// The bundle, as `citree train` made it
+    bundle: PathBuf,
+    /// The sentences to parse; - is the standard input
+    #[arg(default_value = "-")]
+    file: PathBuf,
+    /// The input is plain text, one sentence a line
+    #[arg(long)]
+    text: bool,
+    /// mst: the best tree with a single root; greedy: the best head of each word, as in the paper
+    #[arg(long, default_value = "mst", value_parser = decode)]
+    decode: Decode,
+    /// Write probabilities into MISC
+    #[arg(long)]
+    scores: bool,
+    /// How to write the parses: conllu, or arcs to look at
+    #[arg(long, default_value = "conllu", value_parser = ["conllu", "arcs"])]
+    format: String,
+    /// How similarities become a score: mean or sum [default: as trained]
+    #[arg(long, value_parser = aggregate)]
+    aggregate: Option<Aggregate>,
+    #[command(flatten)]
+    machine: Machine,
+}
+
+fn decode(name: &str) -> Result<Decode, String> {
+    match name {
+        "mst" => Ok(Decode::Tree),
+        "greedy" => Ok(Decode::Greedy),
+        _ => Err("there are mst and greedy".to_string()),
+    }
+}
+
+/// Parses a file or the standard input to the standard output.
+pub fn run(args: Args) -> anyhow::Result<ExitCode> {
+    let device = args.machine.start()?;
+    let model = Model::load(&args.bundle, &device)?;
+    let parser = Parser::new(&model, args.decode, args.aggregate.unwrap_or(model.config.aggregate), &device)?;
+    let mut output = Output {
+        parser: &parser,
+        scores: args.scores,
+        arcs: args.format == "arcs",
+        out: std::io::BufWriter::new(std::io::stdout().lock()),
+        waiting: Vec::new(),
+        // A person who types wants an answer to each line.
+        chunk: if is_terminal(&args.file) { 1 } else { CHUNK },
+    };
+    if args.text {
+        for (number, line) in lines(&args.file)?.enumerate() {
+            let line = line.map_err(|e| anyhow::anyhow!("{}:{}: {e}", args.file.display(), number + 1))?;
+            if !line.trim().is_empty() {
+                output.take(parser.split(line.trim()))?;
+            }
+        }
+    } else {
+        for sentence in open(&args.file)? {
+            output.take(sentence?)?;
+        }
+    }
+    output.flush()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn is_terminal(path: &Path) -> bool {
+    path == Path::new("-") && std::io::stdin().is_terminal()
+}
+
+fn lines(path: &Path) -> anyhow::Result<Box<dyn Iterator<Item = std::io::Result<String>>>> {
+    if path == Path::new("-") {
+        return Ok(Box::new(std::io::stdin().lock().lines()));
+    }
+    let file = std::fs::File::open(path).map_err(|e| anyhow::anyhow!("{}: {e}", path.display()))?;
+    Ok(Box::new(BufReader::new(file).lines()))
+}
+
+struct Output<'a, W: Write> {
+    parser: &'a Parser,
+    scores: bool,
+    arcs: bool,
+    out: W,
+    waiting: Vec<Sentence>,
+    chunk: usize,
+}
+
+impl<W: Write> Output<'_, W> {
+    fn take(&mut self, sentence: Sentence) -> anyhow::Result<()> {
+        self.waiting.push(sentence);
+        if self.waiting.len() >= self.chunk { self.flush() } else { Ok(()) }
+    }
+
+    fn flush(&mut self) -> anyhow::Result<()> {
+        let parses = self.parser.parse(&self.waiting)?;
+        for (mut sentence, parse) in self.waiting.drain(..).zip(&parses) {
+            parse.annotate(&mut sentence, self.scores);
+            if self.arcs {
+                writeln!(self.out, "{}", arcs::draw(&sentence, parse))?;
+            } else {
+                write_sentence(&mut self.out, &sentence)?;
+            }
+        }
+        self.out.flush()?;
+        Ok(())
+    }
+}

@@ -1,0 +1,96 @@
+//! Training as a person sees it: a bar on a terminal, a line an epoch anywhere.
+
+use citree::support::Task;
+use citree::train::{EpochReport, Flow, Observer, StepReport};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::io::{IsTerminal, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// Shows a run and passes Ctrl-C on to it.
+pub struct Progress {
+    bar: ProgressBar,
+    interrupted: Arc<AtomicBool>,
+    /// Measured seconds of an epoch's training and of its judging, for each model where known.
+    epoch_seconds: [Option<f64>; 2],
+}
+
+impl Progress {
+    /// Takes over Ctrl-C: the first one asks the run to stop, a second one ends the process at once.
+    pub fn start() -> anyhow::Result<Self> {
+        let interrupted = Arc::new(AtomicBool::new(false));
+        let flag = interrupted.clone();
+        ctrlc::set_handler(move || {
+            if flag.swap(true, Ordering::SeqCst) {
+                std::process::exit(130);
+            }
+            let _ = writeln!(std::io::stderr(), "\nstopping after this batch; press Ctrl-C again to stop at once");
+        })?;
+        let target =
+            if std::io::stderr().is_terminal() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+        let style = ProgressStyle::with_template("{prefix:>22} {bar:24} {pos}/{len} {msg}")?;
+        let bar = ProgressBar::with_draw_target(Some(0), target).with_style(style);
+        Ok(Self { bar, interrupted, epoch_seconds: [None; 2] })
+    }
+
+    /// Whether Ctrl-C was pressed.
+    pub fn interrupted(&self) -> bool {
+        self.interrupted.load(Ordering::SeqCst)
+    }
+
+    /// Takes the bar away.
+    pub fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+
+    fn say(&self, line: &str) {
+        self.bar.suspend(|| {
+            let _ = writeln!(std::io::stderr(), "{line}");
+        });
+    }
+
+    /// Seconds until both models are done, taking an unknown label epoch to cost as much as a head epoch.
+    fn seconds_left(&self, report: &StepReport) -> f64 {
+        let done = report.batch as f64 / report.batches.max(1) as f64;
+        let this = self.epoch_seconds[index(report.task)].unwrap_or(report.seconds / done.max(1e-9));
+        let other = self.epoch_seconds[1].unwrap_or(this);
+        let rest = this * ((report.epochs - report.epoch) as f64 - done);
+        if report.task == Task::Heads { rest + other * report.epochs as f64 } else { rest }
+    }
+}
+
+fn index(task: Task) -> usize {
+    usize::from(task == Task::Labels)
+}
+
+impl Observer for Progress {
+    fn step(&mut self, report: &StepReport) -> Flow {
+        self.bar.set_length(report.batches as u64);
+        self.bar.set_position(report.batch as u64);
+        self.bar.set_prefix(format!("{} epoch {}/{}", report.task.name(), report.epoch + 1, report.epochs));
+        let left = Duration::from_secs(self.seconds_left(report) as u64);
+        self.bar.set_message(format!(
+            "loss {:.3}  {:.0} words/s  {} left",
+            report.loss,
+            report.tokens as f64 / report.seconds.max(1e-9),
+            indicatif::HumanDuration(left)
+        ));
+        if self.interrupted() { Flow::Stop } else { Flow::Continue }
+    }
+
+    fn epoch(&mut self, report: &EpochReport) {
+        let task = if report.task == Task::Labels.name() { Task::Labels } else { Task::Heads };
+        self.epoch_seconds[index(task)] = Some(report.train_seconds + report.dev_seconds);
+        let measure = if task == Task::Heads { "dev UAS (greedy)" } else { "dev labels (gold edges)" };
+        self.say(&format!(
+            "{:6} epoch {:3}  loss {:7.4}  {measure} {:5.2} %{}  {:.0} words/s",
+            report.task,
+            report.epoch,
+            report.loss,
+            report.dev_accuracy * 100.0,
+            if report.best { " *" } else { "  " },
+            report.tokens_per_second
+        ));
+    }
+}

@@ -1,0 +1,147 @@
+//! `citree train`: a treebank in, a bundle out.
+
+use super::machine::Machine;
+use super::progress::Progress;
+use citree::config::{Aggregate, Config, Preset, System};
+use citree::evaluate::evaluate;
+use citree::model::Model;
+use citree::parse::{Decode, Parser};
+use citree::treebank::{Sentence, read_trees};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Train a parser on a treebank.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  citree train --train en_ewt-ud-train.conllu --dev en_ewt-ud-dev.conllu en.citree
+  citree train --train T.conllu --dev D.conllu --system WWd --epochs 30 weights.citree
+  citree train --train T.conllu --dev D.conllu en.citree --resume     after Ctrl-C or a crash
+
+Two models are trained one after the other: heads, then labels. The best epoch on the dev set is
+kept. A checkpoint is written after every epoch and on Ctrl-C; --resume goes on from it to the
+result that an undisturbed run would have had. In the bundle: model/ (what `citree parse` needs),
+metrics.jsonl (a line an epoch) and curve.svg (the learning curve).
+
+A configuration file holds any of the keys that BUNDLE/model/config.toml shows, for example:
+  dropout = 0.2
+  lstm_units = 200")]
+pub struct Args {
+    /// The bundle to make, a folder such as en.citree
+    bundle: PathBuf,
+    /// The treebank to learn from, in CoNLL-U
+    #[arg(long, value_name = "FILE")]
+    train: PathBuf,
+    /// The treebank to choose the best epoch by, in CoNLL-U
+    #[arg(long, value_name = "FILE")]
+    dev: PathBuf,
+    /// Where to start from: paper (100 epochs as in the paper), small (15 epochs), demo (tiny)
+    #[arg(long, default_value = "small", value_parser = preset)]
+    preset: Preset,
+    /// A TOML file whose values replace the preset's
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// One of the paper's systems: WWd WWc WId WIc IId IIc
+    #[arg(long, value_parser = |name: &str| name.parse::<System>())]
+    system: Option<System>,
+    /// How similarities become a score, in training and parsing: mean or sum
+    #[arg(long, value_parser = aggregate)]
+    aggregate: Option<Aggregate>,
+    /// Passes over the training treebank
+    #[arg(long)]
+    epochs: Option<usize>,
+    /// The seed of everything random; the same seed gives the same bundle
+    #[arg(long)]
+    seed: Option<u64>,
+    /// Go on with an interrupted training of this bundle
+    #[arg(long)]
+    resume: bool,
+    #[command(flatten)]
+    machine: Machine,
+}
+
+/// A preset by its name on the command line.
+pub fn preset(name: &str) -> Result<Preset, String> {
+    match name {
+        "paper" => Ok(Preset::Paper),
+        "small" => Ok(Preset::Small),
+        "demo" => Ok(Preset::Demo),
+        _ => Err("there are paper, small and demo".to_string()),
+    }
+}
+
+/// An aggregate by its name on the command line.
+pub fn aggregate(name: &str) -> Result<Aggregate, String> {
+    match name {
+        "mean" => Ok(Aggregate::Mean),
+        "sum" => Ok(Aggregate::Sum),
+        _ => Err("there are mean and sum".to_string()),
+    }
+}
+
+/// Trains, or goes on training.
+pub fn run(args: Args) -> anyhow::Result<ExitCode> {
+    let config = configuration(&args)?;
+    if args.bundle.join("model").exists() {
+        let bundle = args.bundle.display();
+        anyhow::bail!("{bundle} holds a trained model already; choose another name, or remove it first");
+    }
+    if args.bundle.join("training").exists() && !args.resume {
+        let bundle = args.bundle.display();
+        anyhow::bail!("{bundle} holds an interrupted training; go on with --resume, or remove it first");
+    }
+    let device = args.machine.start()?;
+    let (train, dev) = (read_trees(&args.train)?, read_trees(&args.dev)?);
+    let mut progress = Progress::start()?;
+    let count = |sentences: &[Sentence]| sentences.iter().map(|s| s.words().len()).sum::<usize>();
+    let (sentences, words, dev_sentences, dev_words) = (train.len(), count(&train), dev.len(), count(&dev));
+    writeln!(
+        std::io::stderr(),
+        "{}: {sentences} sentences, {words} words to learn from; {dev_sentences} sentences, {dev_words} words to judge by",
+        config.system
+    )?;
+    let model = citree::train::train(&config, &train, &dev, &args.bundle, args.resume, &device, &mut progress);
+    progress.finish();
+    let Some(model) = model? else {
+        let resume = "the same command with --resume";
+        writeln!(std::io::stderr(), "stopped; everything is saved. Go on with {resume}")?;
+        return Ok(ExitCode::from(130));
+    };
+    report(&model, &dev, &args.bundle, &device)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn configuration(args: &Args) -> anyhow::Result<Config> {
+    let mut config = match &args.config {
+        Some(path) => Config::load(args.preset, path)?,
+        None => Config::preset(args.preset),
+    };
+    config.system = args.system.unwrap_or(config.system);
+    config.aggregate = args.aggregate.unwrap_or(config.aggregate);
+    config.epochs = args.epochs.unwrap_or(config.epochs);
+    config.seed = args.seed.unwrap_or(config.seed);
+    config.check().map_err(anyhow::Error::msg)?;
+    Ok(config)
+}
+
+/// The finished model on the dev set, both ways of decoding.
+pub fn report(model: &Model, dev: &[Sentence], bundle: &Path, device: &candle_core::Device) -> anyhow::Result<()> {
+    let mut stderr = std::io::stderr().lock();
+    for (decode, name) in [(Decode::Greedy, "greedy"), (Decode::Tree, "mst")] {
+        let parser = Parser::new(model, decode, model.config.aggregate, device)?;
+        let mut parsed = dev.to_vec();
+        let parses = parser.parse(&parsed)?;
+        parsed.iter_mut().zip(&parses).for_each(|(sentence, parse)| parse.annotate(sentence, false));
+        let scores = evaluate(dev, &parsed)?.with_punctuation;
+        writeln!(
+            stderr,
+            "dev, --decode {name}: UAS {:.2}, LAS {:.2} (punctuation and subtypes included)",
+            scores.uas.f1 * 100.0,
+            scores.las_subtypes.f1 * 100.0
+        )?;
+    }
+    let bundle = bundle.display();
+    writeln!(stderr, "wrote {bundle}; try: echo 'She reads old letters.' | citree parse {bundle} --text")?;
+    Ok(())
+}

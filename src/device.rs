@@ -1,0 +1,52 @@
+//! Where tensors live: the one place that picks a device.
+
+use crate::error::{Error, Result};
+use candle_core::Device;
+
+/// Picks a device by name: `auto`, `cpu`, `cuda`, `cuda:N` or `metal`. `auto` takes the best that works.
+pub fn pick(name: &str) -> Result<Device> {
+    let refuse = |message: String| Error::Device { device: name.to_string(), message };
+    let built_without = |feature: &str| {
+        refuse(format!(
+            "this citree was built without it; build with `cargo build --release --features {feature}`, or use --device cpu"
+        ))
+    };
+    match name.split_once(':').unwrap_or((name, "0")) {
+        ("cpu", "0") => Ok(Device::Cpu),
+        ("auto", "0") if cfg!(feature = "cuda") => Device::cuda_if_available(0).map_err(|e| refuse(e.to_string())),
+        ("auto", "0") if cfg!(feature = "metal") => Ok(Device::metal_if_available(0).unwrap_or(Device::Cpu)),
+        ("auto", "0") => Ok(Device::Cpu),
+        ("cuda", _) if cfg!(not(feature = "cuda")) => Err(built_without("cuda")),
+        ("cuda", number) => {
+            let number = number.parse().map_err(|_| refuse("the number after cuda: must be 0 or more".to_string()))?;
+            Device::new_cuda(number).map_err(|e| refuse(e.to_string()))
+        }
+        ("metal", "0") if cfg!(not(feature = "metal")) => Err(built_without("metal")),
+        ("metal", "0") => Device::new_metal(0).map_err(|e| refuse(e.to_string())),
+        _ => Err(refuse("no such device; there are auto, cpu, cuda, cuda:N and metal".to_string())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_processor_is_always_there() {
+        assert!(matches!(pick("cpu"), Ok(Device::Cpu)));
+        assert!(pick("auto").is_ok());
+    }
+
+    #[test]
+    fn a_device_this_build_lacks_or_nobody_has_is_refused_with_what_to_do() {
+        for name in ["cuda", "cuda:1", "metal"] {
+            if cfg!(not(any(feature = "cuda", feature = "metal"))) {
+                let message = pick(name).expect_err(name).to_string();
+                assert!(message.contains("--features") && message.contains("--device cpu"), "{message}");
+            }
+        }
+        for name in ["tpu", "cpu:7", "auto:1", ""] {
+            assert!(pick(name).expect_err(name).to_string().contains("no such device"));
+        }
+    }
+}

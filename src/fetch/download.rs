@@ -1,0 +1,217 @@
+//! One file over HTTP: in full or not at all, patient with faults that pass.
+
+use std::fs::File;
+use std::io::{ErrorKind, Read, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::error::{Error, Result};
+
+/// What happens while files are fetched, for whoever shows it to a person.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub enum Event<'a> {
+    /// The file is there already and is left alone.
+    Present {
+        /// The file.
+        path: &'a Path,
+    },
+    /// A download begins, for the first time or after [`Event::Retrying`] from the start again.
+    Started {
+        /// The file to be.
+        path: &'a Path,
+        /// Its length, if the server says.
+        length: Option<u64>,
+    },
+    /// More of the file has come.
+    Received {
+        /// Bytes received since [`Event::Started`].
+        bytes: u64,
+    },
+    /// A fault that may pass; the download pauses and begins anew.
+    Retrying {
+        /// What is being downloaded.
+        url: &'a str,
+        /// What happened.
+        reason: &'a str,
+        /// The pause.
+        wait: Duration,
+    },
+    /// The file is complete and in its place.
+    Written {
+        /// The file.
+        path: &'a Path,
+    },
+    /// The release has no such file.
+    Missing {
+        /// Its name.
+        file: &'a str,
+    },
+}
+
+/// How a download that did not fail ended.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Outcome {
+    Written,
+    Missing,
+}
+
+/// How long to wait, and for what.
+#[derive(Clone, Copy)]
+pub(super) struct Patience {
+    /// For a connection, and for the next bytes on one.
+    pub silence: Duration,
+    /// After the first fault; doubled after each further one.
+    pub first_wait: Duration,
+}
+
+pub(super) struct Client {
+    agent: ureq::Agent,
+    patience: Patience,
+}
+
+const ATTEMPTS: u32 = 4;
+
+/// No treebank file comes near this; a server that sends more is not sending a treebank.
+const MOST_BYTES: u64 = 4 << 30;
+
+enum Fault {
+    /// May be gone at the next attempt.
+    Passing(String),
+    /// Will be there at the next attempt too.
+    Lasting(String),
+    /// Ours, not the network's.
+    Disk(Error),
+}
+
+impl Client {
+    pub(super) fn new() -> Self {
+        let patience = Patience { silence: Duration::from_secs(20), first_wait: Duration::from_secs(1) };
+        Client::with(patience, ureq::Proxy::try_from_env())
+    }
+
+    pub(super) fn with(patience: Patience, proxy: Option<ureq::Proxy>) -> Self {
+        let config = ureq::Agent::config_builder()
+            .user_agent(concat!("citree/", env!("CARGO_PKG_VERSION")))
+            // Compressed bodies would come without a length to check.
+            .accept_encoding("identity")
+            .http_status_as_error(false)
+            .proxy(proxy)
+            .timeout_resolve(Some(patience.silence))
+            .timeout_connect(Some(patience.silence))
+            .timeout_per_read(Some(patience.silence))
+            .build();
+        Client { agent: config.into(), patience }
+    }
+
+    /// Downloads `url` to `path`, whose folder is made if need be.
+    pub(super) fn download(&self, url: &str, path: &Path, observe: &mut dyn FnMut(Event)) -> Result<Outcome> {
+        let failed = |reason| Error::Download { url: url.to_owned(), path: path.to_path_buf(), reason };
+        let mut wait = self.patience.first_wait;
+        let mut attempt = 1;
+        loop {
+            match self.attempt(url, path, observe) {
+                Ok(outcome) => return Ok(outcome),
+                Err(Fault::Passing(reason)) if attempt < ATTEMPTS => {
+                    observe(Event::Retrying { url, reason: &reason, wait });
+                    std::thread::sleep(wait);
+                    wait *= 2;
+                    attempt += 1;
+                }
+                Err(Fault::Passing(reason)) => return Err(failed(format!("{reason}, {attempt} times in a row"))),
+                Err(Fault::Lasting(reason)) => return Err(failed(reason)),
+                Err(Fault::Disk(error)) => return Err(error),
+            }
+        }
+    }
+
+    fn attempt(&self, url: &str, path: &Path, observe: &mut dyn FnMut(Event)) -> Result<Outcome, Fault> {
+        let mut response = self.agent.get(url).call().map_err(Fault::from_network)?;
+        let status = response.status();
+        match status.as_u16() {
+            200 => {}
+            404 => return Ok(Outcome::Missing),
+            408 | 429 | 500..=599 => return Err(Fault::Passing(format!("the server answered {status}"))),
+            _ => return Err(Fault::Lasting(format!("the server answered {status}"))),
+        }
+        let length = response.body().content_length();
+        observe(Event::Started { path, length });
+        let mut part = Part::create(path).map_err(Fault::Disk)?;
+        let mut body = response.body_mut().with_config().limit(MOST_BYTES).reader();
+        let mut buffer = vec![0; 1 << 16];
+        let mut received = 0;
+        loop {
+            // Fewer bytes than the server announced are an error here, not an end.
+            let count = match body.read(&mut buffer) {
+                Ok(0) => break,
+                Ok(count) => count,
+                Err(error) => return Err(Fault::from_network(error.into())),
+            };
+            part.write(&buffer[..count]).map_err(Fault::Disk)?;
+            received += count as u64;
+            observe(Event::Received { bytes: received });
+        }
+        part.publish(path).map_err(Fault::Disk)?;
+        Ok(Outcome::Written)
+    }
+}
+
+impl Fault {
+    fn from_network(error: ureq::Error) -> Self {
+        use ErrorKind::{
+            BrokenPipe, ConnectionAborted, ConnectionReset, Interrupted, TimedOut, UnexpectedEof, WouldBlock,
+        };
+        match error {
+            ureq::Error::Timeout(_) => Fault::Passing(format!("nothing came in time ({error})")),
+            ureq::Error::Io(error) => match error.kind() {
+                UnexpectedEof => Fault::Passing("the connection ended early".to_owned()),
+                BrokenPipe | ConnectionAborted | ConnectionReset | Interrupted | TimedOut | WouldBlock => {
+                    Fault::Passing(error.to_string())
+                }
+                _ => Fault::Lasting(error.to_string()),
+            },
+            error => Fault::Lasting(error.to_string()),
+        }
+    }
+}
+
+/// A file in the making beside its place, removed again unless it is published.
+struct Part {
+    path: PathBuf,
+    file: File,
+}
+
+impl Part {
+    fn create(target: &Path) -> Result<Self> {
+        if let Some(folder) = target.parent() {
+            std::fs::create_dir_all(folder).map_err(Error::io(folder))?;
+        }
+        // With the process in its name, so that two at once do not write into the same file.
+        let name = target.file_name().unwrap_or_default().to_string_lossy();
+        let path = target.with_file_name(format!(".{name}.{}.part", std::process::id()));
+        let file = File::create(&path).map_err(Error::io(&path))?;
+        Ok(Part { path, file })
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        self.file.write_all(bytes).map_err(Error::io(&self.path))
+    }
+
+    fn publish(self, target: &Path) -> Result<()> {
+        self.file.sync_all().map_err(Error::io(&self.path))?;
+        std::fs::rename(&self.path, target).map_err(Error::io(target))?;
+        // The new name lasts only once the folder is on disk too; elsewhere than on Unix a folder cannot be opened.
+        #[cfg(unix)]
+        if let Some(folder) = target.parent() {
+            File::open(folder).and_then(|folder| folder.sync_all()).map_err(Error::io(folder))?;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Part {
+    fn drop(&mut self) {
+        // After publishing there is nothing of that name left, and that is fine.
+        let _ = std::fs::remove_file(&self.path);
+    }
+}

@@ -1,0 +1,132 @@
+//! A treebank from its public repository: the names of its files, and their download into a folder of their own.
+
+mod download;
+mod languages;
+#[cfg(test)]
+mod tests;
+
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Result};
+use download::{Client, Outcome};
+
+pub use download::Event;
+
+/// Where the repositories of Universal Dependencies offer their files.
+pub const UNIVERSAL_DEPENDENCIES: &str = "https://raw.githubusercontent.com/UniversalDependencies";
+
+const SPLITS: [&str; 3] = ["train", "dev", "test"];
+const LICENSE: &str = "LICENSE.txt";
+
+/// One release of one treebank.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Release {
+    treebank: String,
+    number: String,
+    /// What its file names start with, such as `en_ewt`.
+    code: String,
+}
+
+/// What became of the files of a release, each list in the order train, dev, test, licence.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Fetched {
+    /// Downloaded just now.
+    pub written: Vec<PathBuf>,
+    /// There before, and left as they were.
+    pub present: Vec<PathBuf>,
+    /// Names of files that the release does not have.
+    pub missing: Vec<String>,
+}
+
+impl Release {
+    /// Names a release, such as `2.7` of `UD_English-EWT`. The code that its files start with follows from the name,
+    /// unless `code` gives it: for languages newer than this program.
+    pub fn new(treebank: &str, number: &str, code: Option<&str>) -> Result<Self> {
+        // All three become parts of a path and of a URL, so nothing but what is known to be harmless goes through.
+        let refuse = |given: &str, expected| Error::TreebankName { given: given.to_owned(), expected };
+        let is_plain = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
+        let (language, corpus) = treebank
+            .strip_prefix("UD_")
+            .map(|name| name.split_once('-').map_or((name, None), |(language, corpus)| (language, Some(corpus))))
+            .filter(|(language, corpus)| is_plain(language) && corpus.is_none_or(is_plain))
+            .ok_or_else(|| refuse(treebank, "the name of a treebank, such as UD_English-EWT"))?;
+        let is_number =
+            |text: &str| text.split('.').all(|part| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit()));
+        if !is_number(number) {
+            return Err(refuse(number, "the number of a release, such as 2.7"));
+        }
+        let code = match (code, languages::code_of(language)) {
+            (Some(code), _) if is_plain(code) => code.to_owned(),
+            (Some(code), _) => return Err(refuse(code, "the start of a treebank's file names, such as en_ewt")),
+            (None, Some(language)) => {
+                corpus.map_or(language.to_owned(), |corpus| format!("{language}_{}", corpus.to_ascii_lowercase()))
+            }
+            (None, None) => return Err(Error::TreebankCode { treebank: treebank.to_owned() }),
+        };
+        Ok(Release { treebank: treebank.to_owned(), number: number.to_owned(), code })
+    }
+
+    /// The folder that holds its files, below the one given to [`fetch`]. It names treebank and release, so that
+    /// neither the licences of two treebanks nor the files of two releases ever meet in one place.
+    pub fn folder(&self) -> String {
+        format!("{}-r{}", self.treebank, self.number)
+    }
+
+    /// The page where a person can look at its files.
+    pub fn page(&self) -> String {
+        format!("https://github.com/UniversalDependencies/{}/tree/r{}", self.treebank, self.number)
+    }
+
+    fn split_file(&self, split: &str) -> String {
+        format!("{}-ud-{split}.conllu", self.code)
+    }
+
+    fn url(&self, base: &str, file: &str) -> String {
+        format!("{}/{}/r{}/{file}", base.trim_end_matches('/'), self.treebank, self.number)
+    }
+}
+
+/// Downloads what is not yet there of `release` into [`Release::folder`] below `into`, from `base` (normally
+/// [`UNIVERSAL_DEPENDENCIES`]), telling `observe` how it goes.
+///
+/// A file is there in full or not at all; an existing one is never touched, so a broken run is taken up by another. A
+/// treebank may lack a split, but not all of them. Time-outs, broken connections and overloaded servers are tried again
+/// a few times, with growing pauses.
+pub fn fetch(release: &Release, base: &str, into: &Path, observe: &mut dyn FnMut(Event)) -> Result<Fetched> {
+    fetch_with(&Client::new(), release, base, into, observe)
+}
+
+fn fetch_with(
+    client: &Client,
+    release: &Release,
+    base: &str,
+    into: &Path,
+    observe: &mut dyn FnMut(Event),
+) -> Result<Fetched> {
+    let folder = into.join(release.folder());
+    let mut fetched = Fetched::default();
+    let splits = SPLITS.map(|split| release.split_file(split));
+    for file in splits.into_iter().chain([LICENSE.to_owned()]) {
+        if fetched.missing.len() == SPLITS.len() {
+            let url = release.url(base, "");
+            return Err(Error::TreebankMissing { files: fetched.missing, url, page: release.page() });
+        }
+        let path = folder.join(&file);
+        if path.exists() {
+            observe(Event::Present { path: &path });
+            fetched.present.push(path);
+            continue;
+        }
+        match client.download(&release.url(base, &file), &path, observe)? {
+            Outcome::Written => {
+                observe(Event::Written { path: &path });
+                fetched.written.push(path);
+            }
+            Outcome::Missing => {
+                observe(Event::Missing { file: &file });
+                fetched.missing.push(file);
+            }
+        }
+    }
+    Ok(fetched)
+}

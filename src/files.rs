@@ -1,0 +1,125 @@
+//! Files replaced atomically, and safetensors with notes in their header.
+
+use crate::error::{Error, Result};
+use safetensors::tensor::{Dtype, SafeTensors, TensorView};
+use std::collections::HashMap;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// A named tensor: shape and values.
+pub type Named<'a, T> = (String, Vec<usize>, &'a [T]);
+
+/// Writes a file under a temporary name, flushes it to the disk and renames it into place.
+pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<()> {
+    let mut temporary = path.as_os_str().to_owned();
+    temporary.push(".new");
+    let temporary = PathBuf::from(temporary);
+    let mut file = std::fs::File::create(&temporary).map_err(Error::io(&temporary))?;
+    file.write_all(bytes).and_then(|()| file.sync_all()).map_err(Error::io(&temporary))?;
+    std::fs::rename(&temporary, path).map_err(Error::io(path))
+}
+
+/// Writes tensors and notes to a safetensors file; equal input gives equal bytes.
+pub fn write_tensors(path: &Path, f32s: &[Named<f32>], f64s: &[Named<f64>], notes: &[(&str, String)]) -> Result<()> {
+    let problem = |e: safetensors::SafeTensorError| Error::Tensor { message: e.to_string() };
+    let bytes32: Vec<Vec<u8>> =
+        f32s.iter().map(|(_, _, values)| values.iter().flat_map(|v| v.to_le_bytes()).collect()).collect();
+    let bytes64: Vec<Vec<u8>> =
+        f64s.iter().map(|(_, _, values)| values.iter().flat_map(|v| v.to_le_bytes()).collect()).collect();
+    let mut views = Vec::new();
+    for ((name, shape, _), bytes) in f32s.iter().zip(&bytes32) {
+        views.push((name, TensorView::new(Dtype::F32, shape.clone(), bytes).map_err(problem)?));
+    }
+    for ((name, shape, _), bytes) in f64s.iter().zip(&bytes64) {
+        views.push((name, TensorView::new(Dtype::F64, shape.clone(), bytes).map_err(problem)?));
+    }
+    let notes: std::collections::BTreeMap<_, _> = notes.iter().map(|(key, value)| (*key, value)).collect();
+    let notes = serde_json::to_string(&notes).map_err(|e| Error::Tensor { message: e.to_string() })?;
+    let header = HashMap::from([(NOTES.to_string(), notes)]);
+    write_atomically(path, &safetensors::serialize(views, Some(header)).map_err(problem)?)
+}
+
+/// The header may hold several entries, but in no fixed order: ours are packed into this one.
+const NOTES: &str = "citree";
+
+/// A safetensors file read whole.
+pub struct TensorFile {
+    bytes: Vec<u8>,
+    notes: HashMap<String, String>,
+}
+
+impl TensorFile {
+    /// Reads and checks a file.
+    pub fn read(path: &Path) -> Result<Self> {
+        let damaged = |found: String| Error::Bundle {
+            path: path.to_path_buf(),
+            expected: "a whole safetensors file written by citree".to_string(),
+            found,
+            remedy: "train again, or restore the file".to_string(),
+        };
+        let bytes = std::fs::read(path).map_err(Error::io(path))?;
+        let (_, header) = SafeTensors::read_metadata(&bytes).map_err(|e| damaged(e.to_string()))?;
+        SafeTensors::deserialize(&bytes).map_err(|e| damaged(e.to_string()))?;
+        let notes = header.metadata().as_ref().and_then(|notes| notes.get(NOTES));
+        let notes = notes.ok_or_else(|| damaged("no notes of citree".to_string()))?;
+        let notes = serde_json::from_str(notes).map_err(|e| damaged(e.to_string()))?;
+        Ok(Self { bytes, notes })
+    }
+
+    /// A note by its key.
+    pub fn note(&self, key: &str) -> Option<String> {
+        self.notes.get(key).cloned()
+    }
+
+    /// The values of an f32 tensor.
+    pub fn f32s(&self, name: &str) -> Option<Vec<f32>> {
+        self.values(name, Dtype::F32, f32::from_le_bytes)
+    }
+
+    /// The values of an f64 tensor.
+    pub fn f64s(&self, name: &str) -> Option<Vec<f64>> {
+        self.values(name, Dtype::F64, f64::from_le_bytes)
+    }
+
+    fn values<T, const N: usize>(&self, name: &str, dtype: Dtype, read: fn([u8; N]) -> T) -> Option<Vec<T>> {
+        let file = SafeTensors::deserialize(&self.bytes).ok()?;
+        let tensor = file.tensor(name).ok().filter(|tensor| tensor.dtype() == dtype)?;
+        Some(tensor.data().as_chunks::<N>().0.iter().map(|&bytes| read(bytes)).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn tensors_and_notes_come_back_and_equal_input_gives_equal_bytes() {
+        let folder = tempfile::tempdir().unwrap();
+        let (a, b) = (folder.path().join("a"), folder.path().join("b"));
+        for path in [&a, &b] {
+            let notes = [("x", "1".to_string()), ("y", "2".to_string()), ("z", "3".to_string())];
+            write_tensors(path, &[("t".into(), vec![2], &[1.5, -2.0])], &[("d".into(), vec![1], &[0.1])], &notes)
+                .unwrap();
+        }
+        assert_eq!(std::fs::read(&a).unwrap(), std::fs::read(&b).unwrap());
+        let file = TensorFile::read(&a).unwrap();
+        assert_eq!(file.f32s("t").unwrap(), [1.5, -2.0]);
+        assert_eq!(file.f64s("d").unwrap(), [0.1]);
+        assert_eq!(file.f32s("d"), None);
+        assert_eq!(file.note("y").as_deref(), Some("2"));
+    }
+
+    #[test]
+    fn a_damaged_file_is_an_error_that_says_what_to_do() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        write_tensors(&path, &[("t".into(), vec![2], &[1.5, -2.0])], &[], &[]).unwrap();
+        let bytes = std::fs::read(&path).unwrap();
+        for cut in 0..bytes.len() {
+            std::fs::write(&path, &bytes[..cut]).unwrap();
+            let message = TensorFile::read(&path).err().unwrap().to_string();
+            assert!(message.contains("train again"), "{message}");
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! A trained model, and its folder `BUNDLE/model/`: configuration, tables, and for heads and labels the parameters and
+//! the summed support.
+
+use crate::config::{Aggregate, Basis, Config};
+use crate::edge::EdgeModel;
+use crate::encoder::{Numbered, Parameters, Vocabulary};
+use crate::error::{Error, Result};
+use crate::files::{TensorFile, write_atomically, write_tensors};
+use crate::score::Scorer;
+use crate::support::{Task, support_rows, support_sums};
+use crate::treebank::Splits;
+use candle_core::Device;
+use citree_index::Sums;
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+
+/// The format of the folder; another number is refused.
+const VERSION: &str = "1";
+
+/// Everything that parsing needs.
+#[derive(Clone, Debug)]
+pub struct Model {
+    /// How it was trained.
+    pub config: Config,
+    /// Its tables.
+    pub tables: Tables,
+    /// The model that finds heads.
+    pub heads: Trained,
+    /// The model that names edges.
+    pub labels: Trained,
+}
+
+/// What a treebank's words look like.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Tables {
+    /// Words, characters and labels as numbers.
+    pub vocabulary: Vocabulary,
+    /// How written words are split into syntactic ones.
+    pub splits: Splits,
+}
+
+/// One of the two models with its support.
+#[derive(Clone, Debug)]
+pub struct Trained {
+    task: Task,
+    /// Its variables.
+    pub parameters: Parameters,
+    /// The network over them.
+    pub edges: EdgeModel,
+    /// The summed support edges, where inference is by instances.
+    pub sums: Option<Sums>,
+}
+
+impl Model {
+    /// Writes the folder; each file is replaced atomically.
+    pub fn save(&self, bundle: &Path) -> Result<()> {
+        let folder = bundle.join("model");
+        std::fs::create_dir_all(&folder).map_err(Error::io(&folder))?;
+        let tables = serde_json::to_string(&self.tables).map_err(|e| Error::Tensor { message: e.to_string() })?;
+        write_atomically(&folder.join("tables.json"), tables.as_bytes())?;
+        self.heads.save(&folder)?;
+        self.labels.save(&folder)?;
+        write_atomically(&folder.join("config.toml"), self.config.to_toml().as_bytes())
+    }
+
+    /// Reads the folder of a bundle.
+    pub fn load(bundle: &Path, device: &Device) -> Result<Self> {
+        let folder = bundle.join("model");
+        let config_path = folder.join("config.toml");
+        if !config_path.is_file() {
+            return Err(Error::Bundle {
+                path: bundle.to_path_buf(),
+                expected: "a bundle with a model/ folder".to_string(),
+                found: if bundle.exists() { "none" } else { "nothing there" }.to_string(),
+                remedy: "train one with `citree train`, or finish an interrupted training with `--resume`".to_string(),
+            });
+        }
+        let text = std::fs::read_to_string(&config_path).map_err(Error::io(&config_path))?;
+        let config = Config::from_toml(&text, &config_path)?;
+        let tables_path = folder.join("tables.json");
+        let text = std::fs::read_to_string(&tables_path).map_err(Error::io(&tables_path))?;
+        let tables: Tables = serde_json::from_str(&text).map_err(|e| Error::Bundle {
+            path: tables_path.clone(),
+            expected: "the tables of this bundle".to_string(),
+            found: e.to_string(),
+            remedy: "train again, or restore the file".to_string(),
+        })?;
+        let load = |task| Trained::load(task, &config, &tables.vocabulary, &folder, device);
+        let (heads, labels) = (load(Task::Heads)?, load(Task::Labels)?);
+        Ok(Self { config, tables, heads, labels })
+    }
+}
+
+impl Trained {
+    /// A model with fresh parameters; the two tasks draw them from different seeds.
+    pub fn new(task: Task, config: &Config, vocabulary: &Vocabulary, device: &Device) -> Result<Self> {
+        let seed = config.seed.wrapping_mul(2).wrapping_add(u64::from(task == Task::Labels));
+        let config = Config { seed, ..config.clone() };
+        let classes = task.classes(vocabulary.labels().len());
+        let weights = (config.system.learning == Basis::Weights).then_some(classes);
+        let mut parameters = Parameters::default();
+        let edges = EdgeModel::new(&config, vocabulary, weights, &mut parameters, device)?;
+        Ok(Self { task, parameters, edges, sums: None })
+    }
+
+    /// Encodes the whole support set, where inference is by instances.
+    pub fn sum_support(&mut self, config: &Config, vocabulary: &Vocabulary, sentences: &[Numbered]) -> Result<()> {
+        self.sums = match config.system.inference {
+            Basis::Weights => None,
+            Basis::Instances => Some(support_sums(&self.edges, self.task, sentences, vocabulary.labels().len())?),
+        };
+        Ok(())
+    }
+
+    /// The model ready to score.
+    pub fn scorer(&self, aggregate: Aggregate, device: &Device) -> Result<Scorer> {
+        let rows = match &self.sums {
+            Some(sums) => support_rows(sums, aggregate, device)?,
+            None => self.edges.weight_rows()?.ok_or_else(|| Error::Training {
+                message: "the support of an instance-based model has not been summed".to_string(),
+            })?,
+        };
+        Ok(Scorer::new(&self.edges, rows))
+    }
+
+    fn save(&self, folder: &Path) -> Result<()> {
+        let values = self.parameters.values()?;
+        let shapes = self.parameters.iter().map(|(name, var)| (name.to_string(), var.dims().to_vec()));
+        let f32s: Vec<_> = shapes.zip(values.values()).map(|((name, shape), v)| (name, shape, v.as_slice())).collect();
+        let mut f64s = Vec::new();
+        let mut notes = vec![("version", VERSION.to_string())];
+        if let Some(sums) = &self.sums {
+            f64s.push(("support".to_string(), vec![sums.counts().len(), sums.dims()], sums.sums()));
+            notes.push(("counts", serde_json::to_string(sums.counts()).unwrap_or_default()));
+        }
+        write_tensors(&self.path(folder), &f32s, &f64s, &notes)
+    }
+
+    fn load(task: Task, config: &Config, vocabulary: &Vocabulary, folder: &Path, device: &Device) -> Result<Self> {
+        let mut trained = Self::new(task, config, vocabulary, device)?;
+        let path = trained.path(folder);
+        let file = TensorFile::read(&path)?;
+        let refuse = |expected: String, found: String, remedy: &str| Error::Bundle {
+            path: path.clone(),
+            expected,
+            found,
+            remedy: remedy.to_string(),
+        };
+        let version = file.note("version").unwrap_or_default();
+        if version != VERSION {
+            let remedy = "use the citree that made it, or train again with this one";
+            return Err(refuse(format!("format version {VERSION}"), format!("version {version:?}"), remedy));
+        }
+        let fetch = |(name, _): (&str, _)| Some((name.to_string(), file.f32s(name)?));
+        trained.parameters.set_values(&trained.parameters.iter().filter_map(fetch).collect()).map_err(|e| {
+            refuse(
+                "the parameters of this configuration".to_string(),
+                e.to_string(),
+                "train again, or restore the file",
+            )
+        })?;
+        if config.system.inference == Basis::Instances {
+            let counts = file.note("counts").and_then(|text| serde_json::from_str::<Vec<u64>>(&text).ok());
+            let sums = counts.zip(file.f64s("support"));
+            let sums = sums.and_then(|(counts, sums)| Sums::from_parts(config.edge_dim, sums, counts));
+            let classes = task.classes(vocabulary.labels().len());
+            trained.sums = Some(sums.filter(|sums| sums.counts().len() == classes).ok_or_else(|| {
+                let expected = format!("summed support of {classes} classes");
+                refuse(expected, "none that fits".to_string(), "train again, or restore the file")
+            })?);
+        }
+        Ok(trained)
+    }
+
+    fn path(&self, folder: &Path) -> std::path::PathBuf {
+        folder.join(format!("{}.safetensors", self.task.name()))
+    }
+}

@@ -1,0 +1,218 @@
+//! Fast mode: heads and labels for whole sentences, from scores against the summed support.
+
+pub mod tree;
+
+use crate::config::Aggregate;
+use crate::encoder::Numbered;
+use crate::error::{Error, Result};
+use crate::model::{Model, Tables};
+use crate::score::{Scorer, best};
+use crate::treebank::Sentence;
+use candle_core::Device;
+use rayon::prelude::*;
+
+/// Longer sentences are refused: the candidates grow with the square of the length.
+pub const MOST_WORDS: usize = 4000;
+
+/// Candidate edges scored together; keeps the memory of a batch flat whatever the sentences' lengths.
+const BATCH_PAIRS: usize = 40_000;
+const BATCH_SENTENCES: usize = 64;
+
+/// How heads are chosen from their scores.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Decode {
+    /// The best tree with one root; its root edge, and no other, is labelled `root`.
+    #[default]
+    Tree,
+    /// The best head of every word by itself, as in the paper; may not be a tree.
+    Greedy,
+}
+
+/// A parser ready to run; cheap to clone, safe to share.
+#[derive(Clone, Debug)]
+pub struct Parser {
+    tables: Tables,
+    heads: Scorer,
+    labels: Scorer,
+    decode: Decode,
+    /// The label of edges from ROOT in UD, if the treebank has it.
+    root: Option<usize>,
+}
+
+/// What the parser says of one sentence. All vectors start at ROOT, whose values mean nothing.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Parse {
+    /// Head of every word.
+    pub heads: Vec<usize>,
+    /// Label of every edge.
+    pub labels: Vec<String>,
+    /// Probability of the head among all positions.
+    pub head_probabilities: Vec<f32>,
+    /// Probability of the label among all labels.
+    pub label_probabilities: Vec<f32>,
+}
+
+impl Parser {
+    /// A parser from a model; `aggregate` other than the one it was trained with is for experiments.
+    pub fn new(model: &Model, decode: Decode, aggregate: Aggregate, device: &Device) -> Result<Self> {
+        Ok(Self {
+            tables: model.tables.clone(),
+            heads: model.heads.scorer(aggregate, device)?,
+            labels: model.labels.scorer(aggregate, device)?,
+            decode,
+            root: model.tables.vocabulary.labels().iter().position(|label| label == "root"),
+        })
+    }
+
+    /// Cuts a line of plain text into the words of one sentence, as the training treebank would.
+    pub fn split(&self, line: &str) -> Sentence {
+        self.tables.splits.split(line)
+    }
+
+    /// Parses sentences, in their order. What they have as heads and labels is not looked at.
+    pub fn parse(&self, sentences: &[Sentence]) -> Result<Vec<Parse>> {
+        if let Some(sentence) = sentences.iter().find(|s| s.words().len() > MOST_WORDS) {
+            return Err(Error::SentenceTooLong {
+                sentence: sentence.sent_id().unwrap_or("(no sent_id)").to_string(),
+                words: sentence.words().len(),
+                most: MOST_WORDS,
+            });
+        }
+        let numbered: Vec<Numbered> = sentences.iter().map(|s| self.tables.vocabulary.number(s)).collect();
+        let batches = batches(&numbered);
+        let parsed: Result<Vec<Vec<Parse>>> =
+            batches.par_iter().map(|batch| self.parse_batch(&numbered, batch)).collect();
+        let mut parses = vec![None; sentences.len()];
+        for (at, parse) in batches.concat().into_iter().zip(parsed?.concat()) {
+            parses[at] = Some(parse);
+        }
+        Ok(parses.into_iter().map(|parse| parse.unwrap_or_else(Parse::empty)).collect())
+    }
+
+    fn parse_batch(&self, numbered: &[Numbered], batch: &[usize]) -> Result<Vec<Parse>> {
+        let sentences: Vec<&Numbered> = batch.iter().map(|&s| &numbered[s]).collect();
+        let scores = self.heads.head_scores(&sentences)?;
+        let mut rest = scores.as_slice();
+        let mut parses = Vec::with_capacity(batch.len());
+        for sentence in &sentences {
+            let n = sentence.len();
+            let (rows, after) = rest.split_at((n - 1) * n);
+            rest = after;
+            // The decoder's matrix has a row for ROOT too.
+            let matrix = [&vec![0.0; n], rows].concat();
+            let heads = match self.decode {
+                Decode::Tree => tree::best_tree(&matrix, n),
+                Decode::Greedy => tree::greedy(&matrix, n),
+            };
+            let probability = |word: usize| softmax_at(&matrix[word * n..][..n], Some(word), heads[word]);
+            let head_probabilities = std::iter::once(1.0).chain((1..n).map(probability)).collect();
+            parses.push(Parse { heads, head_probabilities, ..Parse::empty() });
+        }
+        let heads: Vec<&[usize]> = parses.iter().map(|parse| parse.heads.as_slice()).collect();
+        let names = self.tables.vocabulary.labels();
+        let scores = self.labels.label_scores(&sentences, &heads)?;
+        let mut rows = scores.chunks_exact(names.len().max(1));
+        for parse in &mut parses {
+            for word in 1..parse.heads.len() {
+                let Some(row) = rows.next() else { break };
+                let label = self.label(row, parse.heads[word]);
+                parse.labels.push(names[label].clone());
+                parse.label_probabilities.push(softmax_at(row, None, label));
+            }
+        }
+        Ok(parses)
+    }
+
+    fn label(&self, scores: &[f32], head: usize) -> usize {
+        match (self.decode, self.root) {
+            (Decode::Tree, Some(root)) if head == 0 => root,
+            (Decode::Tree, Some(root)) if scores.len() > 1 => best(scores, Some(root)),
+            _ => best(scores, None),
+        }
+    }
+}
+
+impl Parse {
+    fn empty() -> Self {
+        Self {
+            heads: vec![0],
+            labels: vec![String::new()],
+            head_probabilities: vec![1.0],
+            label_probabilities: vec![1.0],
+        }
+    }
+
+    /// Writes heads and labels into the sentence, and probabilities into MISC if asked for. DEPS is cleared: an
+    /// enhanced graph belongs to the analysis that was there before.
+    pub fn annotate(&self, sentence: &mut Sentence, scores: bool) {
+        for (index, word) in sentence.words_mut().iter_mut().enumerate() {
+            let position = index + 1;
+            word.head = Some(self.heads[position]);
+            word.label.clone_from(&self.labels[position]);
+            word.deps = "_".to_string();
+            if scores {
+                word.set_misc("HeadProb", &format!("{:.4}", self.head_probabilities[position]));
+                word.set_misc("LabelProb", &format!("{:.4}", self.label_probabilities[position]));
+            }
+        }
+    }
+}
+
+/// Indices of sentences with words, in batches of similar length and bounded candidates.
+fn batches(sentences: &[Numbered]) -> Vec<Vec<usize>> {
+    let mut order: Vec<usize> = (0..sentences.len()).filter(|&s| !sentences[s].is_empty()).collect();
+    order.sort_by_key(|&s| sentences[s].len());
+    let mut batches: Vec<Vec<usize>> = Vec::new();
+    let mut pairs = 0;
+    for s in order {
+        let more = sentences[s].len().pow(2);
+        match batches.last_mut() {
+            Some(batch) if batch.len() < BATCH_SENTENCES && pairs + more <= BATCH_PAIRS => {
+                batch.push(s);
+                pairs += more;
+            }
+            _ => {
+                batches.push(vec![s]);
+                pairs = more;
+            }
+        }
+    }
+    batches
+}
+
+/// The probability of one choice among those not excluded.
+fn softmax_at(scores: &[f32], excluded: Option<usize>, chosen: usize) -> f32 {
+    let allowed = || scores.iter().enumerate().filter(|&(at, _)| Some(at) != excluded).map(|(_, &s)| f64::from(s));
+    let largest = allowed().fold(f64::NEG_INFINITY, f64::max);
+    let total: f64 = allowed().map(|s| (s - largest).exp()).sum();
+    ((f64::from(scores[chosen]) - largest).exp() / total) as f32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sentence(length: usize) -> Numbered {
+        Numbered { words: vec![0; length], spellings: vec![], heads: vec![], labels: vec![] }
+    }
+
+    #[test]
+    fn batches_hold_every_sentence_with_words_once_and_stay_bounded() {
+        let sentences: Vec<Numbered> = (0..300).map(|s| sentence(1 + s * 13 % 250)).collect();
+        let batches = batches(&sentences);
+        let mut seen = batches.concat();
+        seen.sort_unstable();
+        let expected: Vec<usize> = (0..300).filter(|&s| sentences[s].len() > 1).collect();
+        assert_eq!(seen, expected);
+        for batch in batches.iter().filter(|batch| batch.len() > 1) {
+            assert!(batch.iter().map(|&s| sentences[s].len().pow(2)).sum::<usize>() <= BATCH_PAIRS);
+        }
+    }
+
+    #[test]
+    fn probabilities_add_up_to_one_without_the_excluded_choice() {
+        let scores = [1.0, 2.0, 300.0, -4.0];
+        let total: f32 = [0, 1, 3].map(|chosen| softmax_at(&scores, Some(2), chosen)).iter().sum();
+        assert!((total - 1.0).abs() < 1e-6);
+    }
+}

@@ -1,0 +1,88 @@
+//! The support set as summed vectors: what fast mode compares a candidate edge with.
+
+use crate::config::Aggregate;
+use crate::edge::EdgeModel;
+use crate::encoder::{Batch, Numbered};
+use crate::error::Result;
+use candle_core::{Device, Tensor};
+use citree_index::Sums;
+
+/// Sentences encoded together when nothing is learnt.
+const BATCH: usize = 64;
+
+/// Which of the two decisions of a parser a model is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Task {
+    /// Which word is the head.
+    Heads,
+    /// Which label the edge has.
+    Labels,
+}
+
+impl Task {
+    /// Both, in the order in which they are trained.
+    pub const ALL: [Self; 2] = [Self::Heads, Self::Labels];
+
+    /// The name in files and messages.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Heads => "heads",
+            Self::Labels => "labels",
+        }
+    }
+
+    /// How many classes of support edges the task has.
+    pub fn classes(self, labels: usize) -> usize {
+        match self {
+            Self::Heads => 1,
+            Self::Labels => labels,
+        }
+    }
+}
+
+/// The gold edges of a batch in plain rows: dependents, heads, labels.
+pub fn gold_edges(sentences: &[&Numbered], first_rows: &[usize]) -> (Vec<u32>, Vec<u32>, Vec<u32>) {
+    let (mut dependents, mut heads, mut labels) = (Vec::new(), Vec::new(), Vec::new());
+    for (sentence, &first) in sentences.iter().zip(first_rows) {
+        for word in 1..sentence.len() {
+            dependents.push((first + word) as u32);
+            heads.push((first + sentence.heads[word]) as u32);
+            labels.push(sentence.labels.get(word).copied().unwrap_or(0));
+        }
+    }
+    (dependents, heads, labels)
+}
+
+/// Sentence indices in batches of similar length, so that no step of the LSTM runs nearly empty.
+pub fn length_batches(sentences: &[Numbered], size: usize) -> Vec<Vec<usize>> {
+    let mut order: Vec<usize> = (0..sentences.len()).filter(|&s| !sentences[s].is_empty()).collect();
+    order.sort_by_key(|&s| sentences[s].len());
+    order.chunks(size).map(<[usize]>::to_vec).collect()
+}
+
+/// Encodes every gold edge and adds it to the sum of its class.
+pub fn support_sums(model: &EdgeModel, task: Task, sentences: &[Numbered], labels: usize) -> Result<Sums> {
+    let model = model.frozen();
+    let mut sums = Sums::new(task.classes(labels), model.dims());
+    for batch in length_batches(sentences, BATCH) {
+        let chosen: Vec<&Numbered> = batch.iter().map(|&s| &sentences[s]).collect();
+        let batch = Batch::new(&chosen);
+        let (dependents, heads, labels) = gold_edges(&chosen, &batch.first_rows());
+        let rows = model.edge_rows(&model.states(&batch, None)?, &dependents, &heads)?;
+        let values = rows.flatten_all()?.to_vec1::<f32>()?;
+        for (row, &label) in values.chunks_exact(model.dims()).zip(&labels) {
+            sums.add(if task == Task::Heads { 0 } else { label as usize }, row);
+        }
+    }
+    Ok(sums)
+}
+
+/// The rows `[classes, dims]` that candidates are compared with.
+pub fn support_rows(sums: &Sums, aggregate: Aggregate, device: &Device) -> Result<Tensor> {
+    let values = match aggregate {
+        Aggregate::Mean => sums.means(),
+        Aggregate::Sum => sums.sums().to_vec(),
+    };
+    let values: Vec<f32> = values.into_iter().map(|v| v as f32).collect();
+    Ok(Tensor::from_vec(values, (sums.counts().len(), sums.dims()), device)?)
+}

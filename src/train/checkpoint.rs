@@ -1,0 +1,50 @@
+//! A training run on disk: parameters, both moments of Adam and where the run stands, in one file, replaced atomically.
+
+use super::adam::Adam;
+use crate::encoder::Parameters;
+use crate::error::{Error, Result};
+use crate::files::{TensorFile, write_tensors};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Writes a checkpoint; a kill at any moment leaves the old or the new one whole.
+pub fn save(path: &Path, parameters: &Parameters, adam: &Adam, state: &impl Serialize) -> Result<()> {
+    let text = serde_json::to_string(state).map_err(|e| Error::Tensor { message: e.to_string() })?;
+    let values = parameters.values()?;
+    let mut tensors: Vec<(String, Vec<usize>, &[f32])> = Vec::new();
+    for (name, values) in &values {
+        tensors.push((format!("parameter/{name}"), vec![values.len()], values));
+        if let Some((first, second)) = adam.moments.get(name) {
+            tensors.push((format!("first/{name}"), vec![first.len()], first));
+            tensors.push((format!("second/{name}"), vec![second.len()], second));
+        }
+    }
+    write_tensors(path, &tensors, &[], &[("state", text), ("steps", adam.steps.to_string())])
+}
+
+/// Reads a checkpoint into the parameters of a model of the same shape.
+pub fn load<S: DeserializeOwned>(path: &Path, parameters: &Parameters) -> Result<(Adam, S)> {
+    let file = TensorFile::read(path)?;
+    let damaged = |what: &str| Error::Bundle {
+        path: path.to_path_buf(),
+        expected: "a checkpoint of this run".to_string(),
+        found: what.to_string(),
+        remedy: "delete it to start over, or restore it".to_string(),
+    };
+    let state = file.note("state").ok_or_else(|| damaged("no state"))?;
+    let state = serde_json::from_str(&state).map_err(|e| damaged(&e.to_string()))?;
+    let steps = file.note("steps").and_then(|s| s.parse().ok()).ok_or_else(|| damaged("no step count"))?;
+    let mut adam = Adam { steps, moments: BTreeMap::new() };
+    let mut values = BTreeMap::new();
+    for (name, var) in parameters.iter() {
+        let fetch = |kind: &str| file.f32s(&format!("{kind}/{name}")).filter(|v| v.len() == var.elem_count());
+        values.insert(name.to_string(), fetch("parameter").ok_or_else(|| damaged(&format!("no parameter {name}")))?);
+        if let (Some(first), Some(second)) = (fetch("first"), fetch("second")) {
+            adam.moments.insert(name.to_string(), (first, second));
+        }
+    }
+    parameters.set_values(&values)?;
+    Ok((adam, state))
+}

@@ -1,0 +1,193 @@
+//! Training: two independent models, heads then labels, each resumable to the same bytes.
+
+mod adam;
+mod checkpoint;
+mod curve;
+mod loss;
+mod run;
+mod sample;
+
+pub use run::{Data, Run};
+
+use crate::config::Config;
+use crate::encoder::Vocabulary;
+use crate::error::{Error, Result};
+use crate::files::write_atomically;
+use crate::model::{Model, Tables};
+use crate::support::Task;
+use crate::treebank::{Sentence, Splits};
+use candle_core::Device;
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+
+/// Whether to go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flow {
+    /// Go on.
+    Continue,
+    /// Save a checkpoint and return.
+    Stop,
+}
+
+/// Told what happens in a training run; the only way it shows itself.
+pub trait Observer {
+    /// After every batch.
+    fn step(&mut self, _report: &StepReport) -> Flow {
+        Flow::Continue
+    }
+    /// After every epoch.
+    fn epoch(&mut self, _report: &EpochReport) {}
+}
+
+/// An observer that looks away.
+pub struct Silent;
+impl Observer for Silent {}
+
+/// Where a run stands after a batch.
+#[derive(Clone, Debug)]
+pub struct StepReport {
+    /// Which model.
+    pub task: Task,
+    /// Epochs completed.
+    pub epoch: usize,
+    /// Epochs planned.
+    pub epochs: usize,
+    /// Batches done in this epoch.
+    pub batch: usize,
+    /// Batches of an epoch.
+    pub batches: usize,
+    /// Mean loss of the epoch so far.
+    pub loss: f64,
+    /// Query words of the epoch so far.
+    pub tokens: usize,
+    /// Seconds spent on them.
+    pub seconds: f64,
+}
+
+/// What an epoch came to.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct EpochReport {
+    /// `heads` or `labels`.
+    pub task: String,
+    /// Counted from 1.
+    pub epoch: usize,
+    /// Mean loss of its batches.
+    pub loss: f64,
+    /// Dev set: share of right heads (greedy), or of right labels on gold edges.
+    pub dev_accuracy: f64,
+    /// Whether it is the best so far.
+    pub best: bool,
+    /// Seconds of training.
+    pub train_seconds: f64,
+    /// Seconds of summing the support and scoring the dev set.
+    pub dev_seconds: f64,
+    /// Query words a second.
+    pub tokens_per_second: f64,
+}
+
+/// Trains both models into `bundle`. Stopped by the observer it returns `None`, and `resume` goes on from there to
+/// the same result.
+pub fn train(
+    config: &Config,
+    train: &[Sentence],
+    dev: &[Sentence],
+    bundle: &Path,
+    resume: bool,
+    device: &Device,
+    observer: &mut dyn Observer,
+) -> Result<Option<Model>> {
+    config.check().map_err(|message| Error::Training { message })?;
+    let tables = Tables { vocabulary: Vocabulary::new(train, config.min_count), splits: Splits::learn(train) };
+    let data = number(&tables.vocabulary, train, dev)?;
+    let folder = bundle.join("training");
+    prepare(&folder, config, &data, resume)?;
+    let mut recorder = Recorder { reports: Vec::new(), path: bundle.join("metrics.jsonl"), observer, problem: None };
+    let mut models = Vec::new();
+    for task in Task::ALL {
+        let run = Run::new(task, config, &tables, &data, device)?.resume(&folder)?;
+        recorder.reports.extend_from_slice(run.history());
+        let trained = run.finish(&folder, &mut recorder)?;
+        recorder.problem.take().map_or(Ok(()), Err)?;
+        match trained {
+            Some(trained) => models.push(trained),
+            None => return Ok(None),
+        }
+    }
+    let (Some(labels), Some(heads)) = (models.pop(), models.pop()) else {
+        return Ok(None);
+    };
+    let model = Model { config: config.clone(), tables, heads, labels };
+    model.save(bundle)?;
+    write_atomically(&bundle.join("curve.svg"), curve::svg(&recorder.reports).as_bytes())?;
+    std::fs::remove_dir_all(&folder).map_err(Error::io(&folder))?;
+    Ok(Some(model))
+}
+
+/// Keeps `metrics.jsonl` equal to the epochs so far and passes everything on.
+struct Recorder<'a> {
+    reports: Vec<EpochReport>,
+    path: PathBuf,
+    observer: &'a mut dyn Observer,
+    problem: Option<Error>,
+}
+
+impl Observer for Recorder<'_> {
+    fn step(&mut self, report: &StepReport) -> Flow {
+        if self.problem.is_some() { Flow::Stop } else { self.observer.step(report) }
+    }
+
+    fn epoch(&mut self, report: &EpochReport) {
+        self.reports.push(report.clone());
+        let lines = self.reports.iter().filter_map(|report| serde_json::to_string(report).ok());
+        let text: String = lines.map(|line| line + "\n").collect();
+        self.problem = write_atomically(&self.path, text.as_bytes()).err();
+        self.observer.epoch(report);
+    }
+}
+
+fn number(vocabulary: &Vocabulary, train: &[Sentence], dev: &[Sentence]) -> Result<Data> {
+    let numbered = |name: &str, sentences: &[Sentence]| {
+        let numbered: Vec<_> = sentences.iter().map(|s| vocabulary.number(s)).collect();
+        let trees = numbered.iter().all(|s| s.heads.len() == s.len());
+        if !trees || numbered.iter().all(|s| s.is_empty()) {
+            let message = format!("the {name} set has no words, or words without a head; run `citree check` on it");
+            return Err(Error::Training { message });
+        }
+        Ok(numbered)
+    };
+    Ok(Data { train: numbered("training", train)?, dev: numbered("dev", dev)? })
+}
+
+/// A new run clears what an older one left; a resumed one must have the same configuration and treebanks.
+fn prepare(folder: &Path, config: &Config, data: &Data, resume: bool) -> Result<()> {
+    let path = folder.join("config.toml");
+    let data_path = folder.join("treebanks");
+    let data = format!("{:016x}\n", data.fingerprint());
+    if resume {
+        let text = std::fs::read_to_string(&path).map_err(|_| Error::Bundle {
+            path: folder.to_path_buf(),
+            expected: "an interrupted training".to_string(),
+            found: "none".to_string(),
+            remedy: "leave out --resume to start one".to_string(),
+        })?;
+        let refuse = |path: PathBuf, expected: &str| Error::Bundle {
+            path,
+            expected: format!("the {expected} of this command"),
+            found: "another".to_string(),
+            remedy: "resume with the options and files the training began with".to_string(),
+        };
+        if Config::from_toml(&text, &path)? != *config {
+            return Err(refuse(path, "configuration"));
+        }
+        if std::fs::read_to_string(&data_path).map_err(Error::io(&data_path))? != data {
+            return Err(refuse(data_path, "treebanks"));
+        }
+        return Ok(());
+    }
+    if folder.exists() {
+        std::fs::remove_dir_all(folder).map_err(Error::io(folder))?;
+    }
+    std::fs::create_dir_all(folder).map_err(Error::io(folder))?;
+    write_atomically(&data_path, data.as_bytes())?;
+    write_atomically(&path, config.to_toml().as_bytes())
+}

@@ -1,0 +1,99 @@
+//! Query and support sentences: the paper's sampling, in batches of similar length.
+
+use crate::encoder::{Numbered, Vocabulary};
+use crate::random::Random;
+
+/// Batches that are sorted by length together; between them the order is random.
+const BUCKET: usize = 40;
+
+/// A support edge: sentence and dependent.
+pub type EdgeAt = (u32, u32);
+
+/// Shuffled batches of sentence indices, each of similar length.
+pub fn plan(sentences: &[Numbered], size: usize, random: &mut Random) -> Vec<Vec<usize>> {
+    let mut order: Vec<usize> = (0..sentences.len()).filter(|&s| !sentences[s].is_empty()).collect();
+    random.shuffle(&mut order);
+    let mut batches = Vec::new();
+    for bucket in order.chunks_mut(size * BUCKET) {
+        bucket.sort_by_key(|&s| sentences[s].len());
+        batches.extend(bucket.chunks(size).map(<[usize]>::to_vec));
+    }
+    random.shuffle(&mut batches);
+    batches
+}
+
+/// Every training edge by label.
+pub fn edges_by_label(sentences: &[Numbered], labels: usize) -> Vec<Vec<EdgeAt>> {
+    let mut table = vec![Vec::new(); labels];
+    for (s, sentence) in sentences.iter().enumerate() {
+        for (word, &label) in sentence.labels.iter().enumerate().skip(1) {
+            table[label as usize].push((s as u32, word as u32));
+        }
+    }
+    table
+}
+
+/// A copy of a sentence with some of its known words taken as unknown.
+pub fn with_unknown_words(sentence: &Numbered, rate: f32, vocabulary: &Vocabulary, random: &mut Random) -> Numbered {
+    let mut copy = sentence.clone();
+    for word in &mut copy.words {
+        if vocabulary.is_known(*word) && random.unit() < rate {
+            *word = vocabulary.unknown();
+        }
+    }
+    copy
+}
+
+/// For every label with at least two edges in the batch, one of them: (sentence within the batch, dependent).
+pub fn batch_support(batch: &[&Numbered], labels: usize, random: &mut Random) -> Vec<Option<EdgeAt>> {
+    let mut found: Vec<Vec<EdgeAt>> = vec![Vec::new(); labels];
+    for (s, sentence) in batch.iter().enumerate() {
+        for (word, &label) in sentence.labels.iter().enumerate().skip(1) {
+            found[label as usize].push((s as u32, word as u32));
+        }
+    }
+    found.iter().map(|edges| (edges.len() > 1).then(|| edges[random.below(edges.len())])).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sentence(length: usize, label: u32) -> Numbered {
+        Numbered { words: vec![5; length], spellings: vec![], heads: vec![0; length], labels: vec![label; length] }
+    }
+
+    #[test]
+    fn an_epoch_shows_every_sentence_once_in_batches_of_similar_length() {
+        let sentences: Vec<Numbered> = (0..1000).map(|s| sentence(2 + s * 7 % 50, 0)).collect();
+        let batches = plan(&sentences, 32, &mut Random::new(1));
+        let mut seen = batches.concat();
+        seen.sort_unstable();
+        assert_eq!(seen, (0..1000).collect::<Vec<_>>());
+        let spread = |batch: &Vec<usize>| {
+            let lengths = batch.iter().map(|&s| sentences[s].len());
+            lengths.clone().max().unwrap_or(0) - lengths.min().unwrap_or(0)
+        };
+        assert!(batches.iter().all(|batch| spread(batch) <= 5));
+    }
+
+    #[test]
+    fn a_sentence_without_words_is_never_drawn() {
+        assert!(plan(&[sentence(1, 0)], 4, &mut Random::new(1)).is_empty());
+    }
+
+    #[test]
+    fn a_label_with_one_edge_in_the_batch_is_left_to_be_drawn_elsewhere() {
+        let (once, twice) = (sentence(2, 0), sentence(3, 1));
+        let support = batch_support(&[&once, &twice], 3, &mut Random::new(1));
+        assert_eq!(support[0], None);
+        assert!(matches!(support[1], Some((1, 1 | 2))));
+        assert_eq!(support[2], None);
+    }
+
+    #[test]
+    fn every_edge_is_found_under_its_label() {
+        let table = edges_by_label(&[sentence(2, 0), sentence(3, 1)], 2);
+        assert_eq!(table, [vec![(0, 1)], vec![(1, 1), (1, 2)]]);
+    }
+}

@@ -1,0 +1,128 @@
+//! A whole treebank looked through: what it holds, and every problem it has.
+
+use super::problem::Problem;
+use super::reader::{Reader, tree_problems};
+use super::sentence::Sentence;
+use crate::error::Result;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::io::BufRead;
+
+/// What a treebank holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Summary {
+    /// The sentences that could be read.
+    pub sentences: u64,
+    /// The sentences that could not.
+    pub refused_sentences: u64,
+    /// The syntactic words.
+    pub words: u64,
+    /// The surface tokens that stand for several words.
+    pub multiword_tokens: u64,
+    /// The empty nodes of enhanced graphs.
+    pub empty_nodes: u64,
+    /// The documents, by their `# newdoc` comments.
+    pub documents: u64,
+    /// The words whose head is `_`.
+    pub words_without_head: u64,
+    /// The problems, handled ones included.
+    pub problems: u64,
+    /// How often each label (DEPREL) occurs.
+    pub labels: BTreeMap<String, u64>,
+}
+
+/// What comes up while a treebank is looked through, in the order of the file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Finding {
+    /// Something is wrong; a sentence that can be read follows its problems.
+    Problem(Problem),
+    /// A sentence that could be read.
+    Sentence(Sentence),
+}
+
+/// Looks through a treebank and reports every problem, trees included, and every sentence that can be read. Memory does
+/// not grow with the file. Ends early only if the file cannot be read or `report` fails.
+pub fn check<R: BufRead>(mut reader: Reader<R>, mut report: impl FnMut(Finding) -> Result<()>) -> Result<Summary> {
+    let mut summary = Summary::default();
+    while let Some(block) = reader.next_parsed()? {
+        let mut problems = block.problems;
+        if let Some(sentence) = &block.sentence {
+            problems.extend(tree_problems(sentence, &block.word_lines, false));
+            summary.add(sentence);
+        } else if problems.iter().any(|problem| !problem.handled) {
+            summary.refused_sentences += 1;
+        }
+        problems.sort_by_key(|problem| (problem.line, problem.column));
+        summary.problems += problems.len() as u64;
+        problems.into_iter().map(Finding::Problem).try_for_each(&mut report)?;
+        block.sentence.into_iter().map(Finding::Sentence).try_for_each(&mut report)?;
+    }
+    Ok(summary)
+}
+
+impl Summary {
+    fn add(&mut self, sentence: &Sentence) {
+        self.sentences += 1;
+        self.words += sentence.words().len() as u64;
+        self.multiword_tokens += sentence.multiword_tokens().len() as u64;
+        self.empty_nodes += sentence.empty_nodes().len() as u64;
+        self.documents += u64::from(sentence.document().is_some());
+        for word in sentence.words() {
+            self.words_without_head += u64::from(word.head.is_none());
+            if word.label != "_" {
+                *self.labels.entry(word.label.clone()).or_default() += 1;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    fn checked(text: &str) -> (Summary, Vec<String>, usize) {
+        let (mut problems, mut sentences) = (Vec::new(), 0);
+        let summary = check(Reader::new(text.as_bytes(), "x"), |finding| {
+            match finding {
+                Finding::Problem(problem) => problems.push(problem.to_string()),
+                Finding::Sentence(_) => sentences += 1,
+            }
+            Ok(())
+        });
+        (summary.unwrap(), problems, sentences)
+    }
+
+    #[test]
+    fn every_problem_is_listed_with_its_line_not_only_the_first() {
+        let text = "1\ta\t\tX\t_\t_\t9\troot\t_\t_\n2\tb\t_\tX Y\t_\t_\tx\tdep\t_\t_\n\n\
+                    # fine\n1\tc\t_\t_\t_\t_\t0\troot\t_\t_\n\n\
+                    1\td\t_\t_\t_\t_\t2\tdep\t_\t_\n2\te\t_\t_\t_\t_\t1\tdep\t_\t_\n";
+        let (summary, problems, sentences) = checked(text);
+        let places: Vec<&str> = problems.iter().map(|problem| problem.split(": ").next().unwrap()).collect();
+        assert_eq!(places, ["1:3", "1:7", "2:4", "2:7", "7:7", "7:7", "8:10"], "{problems:#?}");
+        assert_eq!((summary.problems, sentences), (7, 2));
+        assert_eq!((summary.sentences, summary.refused_sentences, summary.words), (2, 1, 3));
+        assert_eq!(summary.labels, BTreeMap::from([("root".to_owned(), 1), ("dep".to_owned(), 2)]));
+    }
+
+    #[test]
+    fn cr_lf_and_the_byte_order_mark_are_listed_once() {
+        let text = "\u{feff}1\ta\t_\t_\t_\t_\t0\troot\t_\t_\r\n\r\n1\ta\t_\t_\t_\t_\t0\troot\t_\t_\r\n\r\n";
+        let (summary, problems, _) = checked(text);
+        assert_eq!(summary.sentences, 2);
+        assert_eq!(
+            problems,
+            [
+                "1:1: the file starts with a byte order mark, but CoNLL-U has none: [a]",
+                "1:10: the line ends in CR LF, but CoNLL-U lines end in LF: [a]"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_treebank_without_heads_is_counted_not_blamed() {
+        let (summary, problems, _) = checked("1\ta\t_\t_\t_\t_\t_\t_\t_\t_\n\n");
+        assert_eq!((summary.words_without_head, problems), (1, vec![]));
+    }
+}

@@ -1,0 +1,267 @@
+//! Plain text cut into words the way a treebank does it: by Unicode words, corrected by what the treebank shows.
+//!
+//! Two tables are learnt. One says at which places between letters, digits and punctuation a token ends (`it.` but
+//! `Mr.`, `:)`, `U.S.`); the other how a token becomes several words (`don't` → `do` `n't`), told by endings, so that
+//! `Zoe's` is split though it was never seen. What neither knows is cut where Unicode (UAX 29) sees a word's end.
+
+mod atoms;
+mod backoff;
+mod words;
+
+use super::sentence::{MultiwordToken, Sentence, Word};
+use atoms::{Chunk, fold, unicode_word_bounds};
+use backoff::Backoff;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+use words::{WordSplit, endings};
+
+/// How a treebank cuts text into words; part of a trained model.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Splits {
+    /// Whether a token ends at a boundary between atoms, by its contexts.
+    token_ends: Backoff<bool>,
+    /// How a unit becomes words, by its endings; `None` leaves it whole.
+    word_splits: Backoff<Option<WordSplit>>,
+}
+
+impl Splits {
+    /// Learns from the sentences of a treebank, by their multiword tokens and their `SpaceAfter=No`.
+    pub fn learn(sentences: &[Sentence]) -> Self {
+        let mut ends = Vec::new();
+        let mut units: BTreeMap<String, BTreeMap<Option<WordSplit>, usize>> = BTreeMap::new();
+        for sentence in sentences {
+            let chunks = chunks_of(sentence);
+            for (number, tokens) in chunks.iter().enumerate() {
+                let text: String = tokens.iter().map(|token| token.form).collect();
+                let chunk = Chunk::new(&text, number + 1 == chunks.len());
+                let token_ends: BTreeSet<usize> = running_ends(tokens);
+                let boundaries: BTreeSet<usize> = chunk.boundaries().collect();
+                let open = boundaries.iter().filter(|&&place| chunk.certain_end(place).is_none());
+                ends.extend(open.map(|&place| (chunk.contexts(place), token_ends.contains(&place))));
+                for unit in units_of(tokens, &boundaries) {
+                    let (form, split) = unit_split(unit);
+                    *units.entry(fold(&form)).or_default().entry(split).or_default() += 1;
+                }
+            }
+        }
+        // Each unit votes once for its endings, however frequent it is: what is learnt is for units not seen.
+        let usual =
+            |counts: BTreeMap<_, usize>| counts.into_iter().max_by_key(|(_, count)| *count).map(|(split, _)| split);
+        let votes: Vec<_> =
+            units.into_iter().filter_map(|(unit, counts)| Some((endings(&unit), usual(counts)?))).collect();
+        Self {
+            token_ends: Backoff::learn(&ends, |level| [2, 2, 2, 1, 1][level.min(4)]),
+            word_splits: Backoff::learn(&votes, |_| 1),
+        }
+    }
+
+    /// Cuts one line into the words of one sentence; of a blank line it has none.
+    pub fn split(&self, line: &str) -> Sentence {
+        let mut sentence = Sentence::default();
+        sentence.set_comment("text", line);
+        let chunks: Vec<&str> = line.split_whitespace().collect();
+        for (number, text) in chunks.iter().enumerate() {
+            let last = number + 1 == chunks.len();
+            let tokens = self.tokens(text, last);
+            for (place, token) in tokens.iter().enumerate() {
+                self.push_token(&mut sentence, token, place + 1 < tokens.len());
+            }
+        }
+        sentence
+    }
+
+    fn tokens<'a>(&self, text: &'a str, last: bool) -> Vec<&'a str> {
+        let chunk = Chunk::new(text, last);
+        let unicode = unicode_word_bounds(text);
+        let mut tokens = Vec::new();
+        let mut start = 0;
+        for place in chunk.boundaries() {
+            let learnt = || self.token_ends.decide(&chunk.contexts(place)).copied();
+            if chunk.certain_end(place).or_else(learnt).unwrap_or_else(|| unicode.contains(&place)) {
+                tokens.push(&text[start..place]);
+                start = place;
+            }
+        }
+        tokens.push(&text[start..]);
+        tokens
+    }
+
+    fn push_token(&self, sentence: &mut Sentence, token: &str, joined: bool) {
+        let split = self.word_splits.decide(&endings(token)).and_then(Option::as_ref);
+        let words = split.and_then(|split| Some((split.range, split.apply(token)?)));
+        let (range, words) = words.unwrap_or_else(|| (false, vec![token.to_owned()]));
+        let first = sentence.words.len() + 1;
+        sentence.words.extend(words.iter().map(|word| Word::new(word)));
+        let last = sentence.words.len();
+        if range {
+            let mut token = MultiwordToken::new(first, last, token);
+            if joined {
+                token.set_misc("SpaceAfter", "No");
+            }
+            sentence.multiword_tokens.push(token);
+            return;
+        }
+        for id in first..=last {
+            if joined || id < last {
+                sentence.words[id - 1].set_misc("SpaceAfter", "No");
+            }
+        }
+    }
+}
+
+/// A surface token of a treebank: one word, or several under a range.
+struct Token<'a> {
+    form: &'a str,
+    words: &'a [Word],
+    range: bool,
+}
+
+/// The surface tokens of a sentence, grouped into chunks that the text writes without a space.
+fn chunks_of(sentence: &Sentence) -> Vec<Vec<Token<'_>>> {
+    let mut chunks = vec![Vec::new()];
+    let mut ranges = sentence.multiword_tokens().iter().peekable();
+    let mut next = 1;
+    while next <= sentence.words.len() {
+        let range = ranges.next_if(|range| range.first == next);
+        let last = range.map_or(next, |range| range.last);
+        let words = &sentence.words[next - 1..last];
+        let (form, joined) = match range {
+            Some(range) => (range.form.as_str(), range.joined_to_next()),
+            None => (words[0].form.as_str(), words[0].joined_to_next()),
+        };
+        next = last + 1;
+        // A form with a space cannot come out of a chunk, so it teaches nothing.
+        let usable = !form.contains(char::is_whitespace);
+        if usable && let Some(chunk) = chunks.last_mut() {
+            chunk.push(Token { form, words, range: range.is_some() });
+        }
+        if !joined || !usable {
+            chunks.push(Vec::new());
+        }
+    }
+    chunks.retain(|chunk| !chunk.is_empty());
+    chunks
+}
+
+/// Where each token of a chunk ends, in bytes.
+fn running_ends(tokens: &[Token<'_>]) -> BTreeSet<usize> {
+    let ends = tokens.iter().scan(0, |end, token| {
+        *end += token.form.len();
+        Some(*end)
+    });
+    ends.collect()
+}
+
+/// The tokens of a chunk, those together that meet inside an atom (`gon` `na`): only a word split can part them.
+fn units_of<'a, 'b>(tokens: &'b [Token<'a>], boundaries: &BTreeSet<usize>) -> Vec<&'b [Token<'a>]> {
+    let mut units = Vec::new();
+    let (mut start, mut end) = (0, 0);
+    for (number, token) in tokens.iter().enumerate() {
+        end += token.form.len();
+        if boundaries.contains(&end) || number + 1 == tokens.len() {
+            units.push(&tokens[start..=number]);
+            start = number + 1;
+        }
+    }
+    units
+}
+
+fn unit_split(tokens: &[Token<'_>]) -> (String, Option<WordSplit>) {
+    let form: String = tokens.iter().map(|token| token.form).collect();
+    let split = match tokens {
+        [token] => WordSplit::between(token.form, token.words.iter().map(|word| word.form.as_str()), token.range),
+        _ => WordSplit::between(&form, tokens.iter().map(|token| token.form), false),
+    };
+    (form, split)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::treebank::Reader;
+
+    fn learnt(lines: &[&str]) -> Splits {
+        // `don't{do n't}` is a multiword token, `~` joins a token to the next.
+        let sentences = lines.iter().map(|line| {
+            let (mut text, mut id) = (String::new(), 1);
+            for token in line.split("  ") {
+                let (token, misc) = token.strip_suffix('~').map_or((token, "_"), |token| (token, "SpaceAfter=No"));
+                let (form, words) = token.split_once('{').unwrap_or((token, ""));
+                let words: Vec<&str> = words.trim_end_matches('}').split_whitespace().collect();
+                if !words.is_empty() {
+                    text += &format!("{id}-{}\t{form}\t_\t_\t_\t_\t_\t_\t_\t{misc}\n", id + words.len() - 1);
+                }
+                for word in if words.is_empty() { vec![form] } else { words.clone() } {
+                    let misc = if words.is_empty() { misc } else { "_" };
+                    text += &format!("{id}\t{word}\t_\t_\t_\t_\t_\t_\t_\t{misc}\n");
+                    id += 1;
+                }
+            }
+            Reader::new((text + "\n").as_bytes(), "x").next().unwrap().unwrap()
+        });
+        Splits::learn(&sentences.collect::<Vec<_>>())
+    }
+
+    fn words(splits: &Splits, line: &str) -> String {
+        splits.split(line).forms().collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn a_treebank_without_examples_leaves_unicode_words() {
+        let splits = Splits::learn(&[]);
+        assert_eq!(words(&splits, "She paid $5.99, didn't she?"), "She paid $ 5.99 , didn't she ?");
+        assert_eq!(words(&splits, "Write to (bob@example.org)."), "Write to ( bob@example.org ) .");
+        assert_eq!(words(&splits, "猫は好き。"), "猫 は 好 き 。");
+        assert_eq!(words(&splits, " \t "), "");
+    }
+
+    #[test]
+    fn multiword_tokens_are_split_by_their_endings_and_get_range_lines() {
+        let splits = learnt(&["I  don't{do n't}  know  Ann's{Ann 's}  cat~  .", "Tom's{Tom 's}  bus  was  late~  ."]);
+        let sentence = splits.split("Zoe's bus doesn't stop.");
+        let mut written = Vec::new();
+        super::super::write_sentence(&mut written, &sentence).unwrap();
+        let lines = String::from_utf8(written).unwrap();
+        let shown: Vec<String> =
+            lines.lines().filter(|line| line.contains('\t')).map(|line| line.replace("\t_", "")).collect();
+        assert_eq!(sentence.text(), Some("Zoe's bus doesn't stop."));
+        assert_eq!(
+            shown,
+            [
+                "1-2\tZoe's",
+                "1\tZoe",
+                "2\t's",
+                "3\tbus",
+                "4-5\tdoesn't",
+                "4\tdoes",
+                "5\tn't",
+                "6\tstop\tSpaceAfter=No",
+                "7\t."
+            ]
+        );
+    }
+
+    #[test]
+    fn words_joined_without_a_range_are_split_without_a_range() {
+        let splits = learnt(&["I  'm  gon~  na  go~  ."]);
+        let sentence = splits.split("Gonna go.");
+        assert_eq!(sentence.forms().collect::<Vec<_>>(), ["Gon", "na", "go", "."]);
+        assert_eq!(sentence.multiword_tokens(), []);
+        assert!(sentence.words()[0].joined_to_next() && !sentence.words()[1].joined_to_next());
+    }
+
+    #[test]
+    fn abbreviations_and_smileys_stay_whole_where_the_treebank_has_them_so() {
+        let splits = learnt(&["Mr.  Li  slept~  .", "The  cat  ran~  .", "The  U.S.  won~  !", "Fine  :)"]);
+        assert_eq!(words(&splits, "Mr. Zhou left the U.S. fine :)"), "Mr. Zhou left the U.S. fine :)");
+        assert_eq!(words(&splits, "It ran."), "It ran .");
+    }
+
+    #[test]
+    fn splits_survive_being_stored() {
+        let splits = learnt(&["I  don't{do n't}  know~  ."]);
+        let stored = serde_json::to_string(&splits).unwrap();
+        assert_eq!(serde_json::from_str::<Splits>(&stored).unwrap(), splits);
+    }
+}
