@@ -173,8 +173,8 @@ pub enum Preset {
 pub enum LabelSupport {
     /// As the paper: one edge drawn uniformly from all training edges of the label.
     Sampled,
-    /// An edge of another query sentence of the batch where the label occurs in two or more, else drawn: encodes far
-    /// fewer sentences.
+    /// The mean of the label's other edges in the batch, and one drawn edge where the batch has less than two: far
+    /// fewer sentences to encode, and a steadier target.
     Batch,
 }
 

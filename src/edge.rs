@@ -96,6 +96,15 @@ impl EdgeModel {
         })
     }
 
+    /// Scores `[edges, 1]` of edge rows against themselves.
+    pub fn own_scores(&self, rows: &Tensor) -> Result<Tensor> {
+        let squares = rows.sqr()?.sum_keepdim(1)?;
+        Ok(match self.similarity {
+            Similarity::Dot => squares,
+            Similarity::Cosine => (squares * self.scale)?,
+        })
+    }
+
     fn comparable(&self, rows: Tensor) -> Result<Tensor> {
         Ok(match self.similarity {
             Similarity::Dot => rows,
@@ -103,3 +112,6 @@ impl EdgeModel {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -18,12 +18,22 @@ pub enum Error {
         source: std::io::Error,
     },
     /// A treebank file breaks the CoNLL-U format, or a sentence of it is not a tree where one is needed.
-    #[error("{}:{problem}\n  {}", file.display(), problem.remedy)]
+    #[error("{}:{line}:{column}: {found}, but {expected}{}\n  {remedy}", file.display(), after_colon(sentence))]
     Treebank {
         /// The file.
         file: PathBuf,
-        /// The line and column, what was found and expected, the sentence, and what to do.
-        problem: Box<crate::treebank::Problem>,
+        /// The line, from 1.
+        line: u64,
+        /// The column of the CoNLL-U line, 1 (ID) to 10 (MISC).
+        column: usize,
+        /// What is there.
+        found: Box<str>,
+        /// What should be there.
+        expected: Box<str>,
+        /// The sentence, the token at fault in brackets; empty where there is none.
+        sentence: Box<str>,
+        /// What to do.
+        remedy: &'static str,
     },
     /// A configuration has an unknown key or an impossible value.
     #[error("{}: {message}", path.display())]
@@ -133,4 +143,8 @@ impl Error {
     pub fn io(path: &Path) -> impl FnOnce(std::io::Error) -> Error + '_ {
         move |source| Error::Io { path: path.to_path_buf(), source }
     }
+}
+
+fn after_colon(text: &str) -> String {
+    if text.is_empty() { String::new() } else { format!(": {text}") }
 }

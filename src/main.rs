@@ -11,7 +11,7 @@ fn main() -> ExitCode {
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             // Where even the standard error is closed there is nobody left to tell.
-            let _ = writeln!(std::io::stderr(), "citree: {error:#}");
+            let _ = writeln!(std::io::stderr(), "citree: {error}");
             ExitCode::from(2)
         }
     }

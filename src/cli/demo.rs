@@ -62,7 +62,10 @@ fn train_and_show(args: &Args, bundle: &std::path::Path) -> anyhow::Result<ExitC
     let parses = parser.parse(std::slice::from_ref(&sentence))?;
     if let Some(parse) = parses.first() {
         parse.annotate(&mut sentence, false);
-        report(&model, &dev, bundle, &device)?;
+        report(&model, &dev, &device)?;
+        if args.keep.is_some() {
+            writeln!(std::io::stderr(), "kept as {}", bundle.display())?;
+        }
         writeln!(
             std::io::stderr(),
             "the two numbers: how probable the head and the label are; ? marks a doubtful edge\n"

@@ -8,7 +8,7 @@ use citree::model::Model;
 use citree::parse::{Decode, Parser};
 use citree::treebank::{Sentence, read_trees};
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// Train a parser on a treebank.
@@ -108,7 +108,9 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         writeln!(std::io::stderr(), "stopped; everything is saved. Go on with {resume}")?;
         return Ok(ExitCode::from(130));
     };
-    report(&model, &dev, &args.bundle, &device)?;
+    report(&model, &dev, &device)?;
+    let bundle = args.bundle.display();
+    writeln!(std::io::stderr(), "wrote {bundle}; try: echo 'She reads old letters.' | citree parse {bundle} --text")?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -126,7 +128,7 @@ fn configuration(args: &Args) -> anyhow::Result<Config> {
 }
 
 /// The finished model on the dev set, both ways of decoding.
-pub fn report(model: &Model, dev: &[Sentence], bundle: &Path, device: &candle_core::Device) -> anyhow::Result<()> {
+pub fn report(model: &Model, dev: &[Sentence], device: &candle_core::Device) -> anyhow::Result<()> {
     let mut stderr = std::io::stderr().lock();
     for (decode, name) in [(Decode::Greedy, "greedy"), (Decode::Tree, "mst")] {
         let parser = Parser::new(model, decode, model.config.aggregate, device)?;
@@ -141,7 +143,5 @@ pub fn report(model: &Model, dev: &[Sentence], bundle: &Path, device: &candle_co
             scores.las_subtypes.f1 * 100.0
         )?;
     }
-    let bundle = bundle.display();
-    writeln!(stderr, "wrote {bundle}; try: echo 'She reads old letters.' | citree parse {bundle} --text")?;
     Ok(())
 }

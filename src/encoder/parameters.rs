@@ -6,9 +6,17 @@ use candle_core::{DType, Device, Tensor, Var};
 use std::collections::BTreeMap;
 
 /// The learnable tensors of one model, sorted by name.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Parameters {
     vars: BTreeMap<String, Var>,
+    /// `f32`, but for gradient checks.
+    dtype: DType,
+}
+
+impl Default for Parameters {
+    fn default() -> Self {
+        Self { vars: BTreeMap::new(), dtype: DType::F32 }
+    }
 }
 
 /// How a new parameter is drawn.
@@ -24,6 +32,12 @@ pub enum Init {
 }
 
 impl Parameters {
+    /// Parameters in double precision, in which finite differences can check the gradients of a whole model.
+    #[cfg(test)]
+    pub fn double_precision() -> Self {
+        Self { dtype: DType::F64, ..Self::default() }
+    }
+
     /// Creates a parameter whose values depend on the seed and its name alone.
     pub fn create(&mut self, name: &str, shape: &[usize], init: Init, seed: u64, device: &Device) -> Result<Tensor> {
         let mut random = Random::branch(seed, name);
@@ -32,7 +46,7 @@ impl Parameters {
             Init::Uniform { fan } => (random.unit() * 2.0 - 1.0) / (fan as f32).sqrt(),
         };
         let values: Vec<f32> = (0..shape.iter().product()).map(|_| draw()).collect();
-        let var = Var::from_tensor(&Tensor::from_vec(values, shape, device)?)?;
+        let var = Var::from_tensor(&Tensor::from_vec(values, shape, device)?.to_dtype(self.dtype)?)?;
         let tensor = var.as_tensor().clone();
         self.vars.insert(name.to_string(), var);
         Ok(tensor)

@@ -1,10 +1,11 @@
-//! The encoder as a whole: the batch never matters, gradients are right, values equal PyTorch's.
+//! The encoder as a whole: the batch never matters, gradients are right, dropout is ours to seed.
 
 #![allow(clippy::unwrap_used)]
 
 use super::*;
 use crate::config::{Config, Preset};
 use crate::ops::gradcheck::assert_close;
+use crate::ops::reference_tests::assert_loss_gradients;
 use crate::treebank::Sentence;
 
 fn small() -> Config {
@@ -52,4 +53,24 @@ fn dropout_is_drawn_from_the_given_generator_alone() {
     assert_close(&run(1), &run(1), 0.0).unwrap();
     let difference = (run(1) - run(2)).unwrap().abs().unwrap().max_all().unwrap().to_scalar::<f32>().unwrap();
     assert!(difference > 0.0);
+}
+
+#[test]
+fn gradients_of_every_parameter_are_right_on_a_batch_of_three_unequal_lengths() {
+    let config = Config { char_filters: 3, lstm_units: 2, edge_dim: 3, ..small() };
+    let vocabulary = Vocabulary::new(&sentences()[..3], 1);
+    let mut parameters = Parameters::double_precision();
+    let encoder = Encoder::new(&config, &vocabulary, &mut parameters, &Device::Cpu).unwrap();
+    let numbered: Vec<Numbered> = sentences()[..3].iter().map(|s| vocabulary.number(s)).collect();
+    let batch = Batch::new(&numbered.iter().collect::<Vec<_>>());
+    // Without dropout, and with the same mask at every evaluation.
+    for seed in [None, Some(3)] {
+        let loss = || {
+            let mut random = seed.map(Random::new);
+            let states = encoder.states(&batch, random.as_mut())?;
+            // A product of the two, squared, so that no direction of error leaves the sum unchanged.
+            Ok((states.dependent * states.head)?.sqr()?.sum_all()?)
+        };
+        assert_loss_gradients(parameters.iter(), loss, 1e-7).unwrap();
+    }
 }

@@ -15,6 +15,8 @@ pub mod linear;
 pub mod lstm;
 pub mod pair_product;
 pub mod real;
+#[cfg(test)]
+pub mod reference_tests;
 
 use crate::error::Error;
 use candle_core::{CpuStorage, Layout, Shape, Tensor};

@@ -116,3 +116,41 @@ impl InplaceOp2 for Update<'_> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::encoder::Init;
+    use crate::ops::gradcheck::assert_close;
+    use crate::ops::reference_tests::Reference;
+    use candle_core::{DType, Device};
+
+    #[test]
+    fn every_step_is_pytorchs_with_clipping_and_falling_rate() {
+        let reference = Reference::new(include_str!("../../tools/reference/values/adam.json"));
+        let number = |name: &str| reference.plain::<f64>(name);
+        let mut parameters = Parameters::default();
+        for name in ["embedding", "weight"] {
+            let start = reference.tensor(&format!("{name}.0"));
+            parameters.create(name, start.dims(), Init::Normal, 1, &Device::Cpu).unwrap();
+        }
+        let starts = parameters.iter().map(|(name, _)| (name.to_string(), reference.tensor(&format!("{name}.0"))));
+        parameters.set_tensors(&starts.collect()).unwrap();
+        let mut adam = Adam::default();
+        for (step, &norm) in reference.plain::<Vec<f64>>("norms").iter().enumerate() {
+            // The gradient of a sum of products is the other factor.
+            let mut loss = Tensor::zeros((), DType::F32, &Device::Cpu).unwrap();
+            for (name, var) in parameters.iter() {
+                let gradient = reference.tensor(&format!("{name}.{step}.gradient")).to_dtype(DType::F32).unwrap();
+                loss = (loss + (var.as_tensor() * gradient).unwrap().sum_all().unwrap()).unwrap();
+            }
+            let rate = number("rate") / (1.0 + number("decay") * step as f64);
+            let found = adam.step(&parameters, &loss.backward().unwrap(), rate, number("clip")).unwrap();
+            assert!((found - norm).abs() < 1e-5, "step {step}: gradients of length {found}, not {norm}");
+            for (name, var) in parameters.iter() {
+                assert_close(var, &reference.tensor(&format!("{name}.{}", step + 1)), 1e-6).unwrap();
+            }
+        }
+    }
+}

@@ -1,6 +1,6 @@
 //! The two losses, each with query and support sentences encoded in one batch.
 
-use super::sample::{EdgeAt, batch_support, with_unknown_words};
+use super::sample::{EdgeAt, with_unknown_words};
 use crate::config::{Aggregate, Config, LabelSupport};
 use crate::edge::EdgeModel;
 use crate::encoder::{Batch, Numbered, States, Vocabulary};
@@ -58,42 +58,32 @@ impl Material<'_> {
     pub fn label_loss(&self, model: &EdgeModel, query: &[usize], random: &mut Random) -> Result<Tensor> {
         let labels = self.vocabulary.labels().len();
         let weights = model.weight_rows()?;
-        let mut support: Vec<EdgeAt> = Vec::new();
-        let mut drawn: Vec<usize> = Vec::new();
-        if weights.is_none() {
-            let queries: Vec<&Numbered> = query.iter().map(|&s| &self.sentences[s]).collect();
-            let from_batch = match self.config.label_support {
-                LabelSupport::Batch => batch_support(&queries, labels, random),
-                LabelSupport::Sampled => vec![None; labels],
-            };
-            for (label, in_batch) in from_batch.into_iter().enumerate() {
-                support.push(in_batch.unwrap_or_else(|| {
-                    let edges = &self.by_label[label];
-                    let (sentence, word) = edges[random.below(edges.len())];
-                    drawn.push(sentence as usize);
-                    ((query.len() + drawn.len() - 1) as u32, word)
-                }));
-            }
-        }
-        let sentences = self.prepared(query.iter().chain(&drawn), random);
+        let drawn = if weights.is_some() { Vec::new() } else { self.drawn_edges(query, random) };
+        let drawn_sentences: Vec<usize> = drawn.iter().map(|&(_, (sentence, _))| sentence as usize).collect();
+        let sentences = self.prepared(query.iter().chain(&drawn_sentences), random);
         let sentences: Vec<&Numbered> = sentences.iter().collect();
         let batch = Batch::new(&sentences);
         let first_rows = batch.first_rows();
         let states = model.states(&batch, Some(random))?;
 
-        let support_rows = match weights {
-            Some(weights) => weights,
-            None => {
-                let row = |s: u32, word: usize| (first_rows[s as usize] + word) as u32;
-                let dependents: Vec<u32> = support.iter().map(|&(s, word)| row(s, word as usize)).collect();
-                let heads: Vec<u32> =
-                    support.iter().map(|&(s, word)| row(s, sentences[s as usize].heads[word as usize])).collect();
-                model.edge_rows(&states, &dependents, &heads)?
+        let (dependents, heads, gold) = gold_edges(&sentences[..query.len()], &first_rows);
+        let rows = model.edge_rows(&states, &dependents, &heads)?;
+        let drawn_rows = || -> Result<Tensor> {
+            let place = |at: usize, position: usize| (first_rows[query.len() + at] + position) as u32;
+            let words = drawn.iter().map(|&(_, (_, word))| word as usize).enumerate();
+            let (dependents, heads): (Vec<u32>, Vec<u32>) =
+                words.map(|(at, word)| (place(at, word), place(at, sentences[query.len() + at].heads[word]))).unzip();
+            model.edge_rows(&states, &dependents, &heads)
+        };
+        let scores = match (weights, self.config.label_support) {
+            (Some(weights), _) => model.class_scores(&rows, &weights)?,
+            (None, LabelSupport::Sampled) => model.class_scores(&rows, &drawn_rows()?)?,
+            (None, LabelSupport::Batch) => {
+                let drawn_labels: Vec<u32> = drawn.iter().map(|&(label, _)| label).collect();
+                let drawn_rows = if drawn.is_empty() { None } else { Some(drawn_rows()?) };
+                leave_one_out_scores(model, &rows, &gold, drawn_rows.as_ref(), &drawn_labels, labels)?
             }
         };
-        let (dependents, heads, gold) = self.query_edges(&sentences[..query.len()], &first_rows, &support);
-        let rows = model.edge_rows(&states, &dependents, &heads)?;
-        let scores = model.class_scores(&rows, &support_rows)?;
         let choice = |(row, &gold): (usize, &u32)| Choice {
             start: row * labels,
             width: labels,
@@ -103,24 +93,58 @@ impl Material<'_> {
         Ok(cross_entropy(&scores, gold.iter().enumerate().map(choice).collect())?)
     }
 
-    /// The gold edges of the query sentences but for those that serve as support: an edge is no evidence for itself.
-    fn query_edges(
-        &self,
-        queries: &[&Numbered],
-        first_rows: &[usize],
-        support: &[EdgeAt],
-    ) -> (Vec<u32>, Vec<u32>, Vec<u32>) {
-        let (dependents, heads, labels) = gold_edges(queries, first_rows);
-        let serving: Vec<u32> = support.iter().map(|&(s, word)| first_rows[s as usize] as u32 + word).collect();
-        let kept: Vec<usize> = (0..dependents.len()).filter(|&e| !serving.contains(&dependents[e])).collect();
-        let pick = |values: &[u32]| kept.iter().map(|&e| values[e]).collect();
-        (pick(&dependents), pick(&heads), pick(&labels))
+    /// Support edges from outside the batch, with their labels: one for every label, or only for labels of which the
+    /// batch has less than two, since an edge is no evidence for itself.
+    fn drawn_edges(&self, query: &[usize], random: &mut Random) -> Vec<(u32, EdgeAt)> {
+        let mut counts = vec![0; self.by_label.len()];
+        if self.config.label_support == LabelSupport::Batch {
+            for &label in query.iter().flat_map(|&s| &self.sentences[s].labels[1..]) {
+                counts[label as usize] += 1;
+            }
+        }
+        let draw = |(label, edges): (usize, &Vec<EdgeAt>)| (label as u32, edges[random.below(edges.len())]);
+        self.by_label.iter().enumerate().filter(|&(label, _)| counts[label] < 2).map(draw).collect()
     }
 
     fn prepared<'s>(&self, chosen: impl Iterator<Item = &'s usize>, random: &mut Random) -> Vec<Numbered> {
         let rate = self.config.word_dropout;
         chosen.map(|&s| with_unknown_words(&self.sentences[s], rate, self.vocabulary, random)).collect()
     }
+}
+
+/// Scores `[edges, labels]` of the edges of a batch against the mean of each label's edges in that batch (and of those
+/// drawn for it), each edge left out of its own label's mean.
+fn leave_one_out_scores(
+    model: &EdgeModel,
+    rows: &Tensor,
+    gold: &[u32],
+    drawn_rows: Option<&Tensor>,
+    drawn_labels: &[u32],
+    labels: usize,
+) -> Result<Tensor> {
+    let edges = gold.len() + drawn_labels.len();
+    let mut counts = vec![0_f32; labels];
+    gold.iter().chain(drawn_labels).for_each(|&label| counts[label as usize] += 1.0);
+    let mut membership = vec![0_f32; labels * edges];
+    for (edge, &label) in gold.iter().chain(drawn_labels).enumerate() {
+        membership[label as usize * edges + edge] = 1.0 / counts[label as usize];
+    }
+    // With the edge itself in the mean of n, the score is s; without it, (n s - itself) / (n - 1).
+    let (mut factor, mut share) = (vec![1_f32; gold.len() * labels], vec![0_f32; gold.len() * labels]);
+    for (edge, &label) in gold.iter().enumerate() {
+        let n = counts[label as usize];
+        factor[edge * labels + label as usize] = n / (n - 1.0);
+        share[edge * labels + label as usize] = 1.0 / (n - 1.0);
+    }
+    let constant = |values: Vec<f32>, shape| Tensor::from_vec(values, shape, rows.device())?.to_dtype(rows.dtype());
+    let support = match drawn_rows {
+        Some(drawn) => Tensor::cat(&[rows, drawn], 0)?,
+        None => rows.clone(),
+    };
+    let means = constant(membership, (labels, edges))?.matmul(&support)?;
+    let with_itself = (model.class_scores(rows, &means)? * constant(factor, (gold.len(), labels))?)?;
+    let itself = constant(share, (gold.len(), labels))?.broadcast_mul(&model.own_scores(rows)?)?;
+    Ok((with_itself - itself)?)
 }
 
 /// One choice for every word: its gold head among all positions but itself.
@@ -135,3 +159,6 @@ fn head_choices(sentences: &[&Numbered]) -> Vec<Choice> {
     }
     choices
 }
+
+#[cfg(test)]
+mod tests;

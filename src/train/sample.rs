@@ -44,17 +44,6 @@ pub fn with_unknown_words(sentence: &Numbered, rate: f32, vocabulary: &Vocabular
     copy
 }
 
-/// For every label with at least two edges in the batch, one of them: (sentence within the batch, dependent).
-pub fn batch_support(batch: &[&Numbered], labels: usize, random: &mut Random) -> Vec<Option<EdgeAt>> {
-    let mut found: Vec<Vec<EdgeAt>> = vec![Vec::new(); labels];
-    for (s, sentence) in batch.iter().enumerate() {
-        for (word, &label) in sentence.labels.iter().enumerate().skip(1) {
-            found[label as usize].push((s as u32, word as u32));
-        }
-    }
-    found.iter().map(|edges| (edges.len() > 1).then(|| edges[random.below(edges.len())])).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -80,15 +69,6 @@ mod tests {
     #[test]
     fn a_sentence_without_words_is_never_drawn() {
         assert!(plan(&[sentence(1, 0)], 4, &mut Random::new(1)).is_empty());
-    }
-
-    #[test]
-    fn a_label_with_one_edge_in_the_batch_is_left_to_be_drawn_elsewhere() {
-        let (once, twice) = (sentence(2, 0), sentence(3, 1));
-        let support = batch_support(&[&once, &twice], 3, &mut Random::new(1));
-        assert_eq!(support[0], None);
-        assert!(matches!(support[1], Some((1, 1 | 2))));
-        assert_eq!(support[2], None);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The lines of one sentence, taken apart column by column; every flaw is noted, not only the first.
 
+use super::id::{Id, parse_id, parse_number};
 use super::lines::{Line, RawBlock};
 use super::problem::{COLUMNS, Problem, shorten};
 use super::sentence::{EmptyNode, MultiwordToken, Sentence, Word};
@@ -44,13 +45,6 @@ struct BlockParser {
     range_open: bool,
     ids_sound: bool,
     in_words: bool,
-}
-
-/// A column ID as written: `7`, `7-8` or `7.1`.
-enum Id {
-    Word(usize),
-    Range(usize, usize),
-    Empty(usize, usize),
 }
 
 impl BlockParser {
@@ -204,8 +198,11 @@ impl BlockParser {
 
     fn id_problem(&mut self, number: u64, found: String, expected: &str) {
         self.ids_sound = false;
-        self.problems
-            .push(Problem::error(number, 1, found, expected).remedy("number the words 1, 2, 3, … without gaps"));
+        self.problems.push(
+            Problem::error(number, 1, found, expected).remedy(
+                "number the words 1, 2, 3, …; ranges stand before their first word, empty nodes after their word",
+            ),
+        );
     }
 
     fn end(&mut self, lines: &[Line]) {
@@ -244,21 +241,4 @@ fn surface_form(line: &str) -> Option<&str> {
     let id = columns.next()?;
     let shown = !line.starts_with('#') && !id.contains(['-', '.']);
     shown.then(|| columns.next().unwrap_or(id))
-}
-
-fn parse_id(text: &str) -> Option<Id> {
-    if let Some((first, last)) = text.split_once('-') {
-        return Some(Id::Range(parse_number(first).filter(|&id| id > 0)?, parse_number(last)?));
-    }
-    if let Some((after, number)) = text.split_once('.') {
-        return Some(Id::Empty(parse_number(after)?, parse_number(number).filter(|&id| id > 0)?));
-    }
-    parse_number(text).map(Id::Word)
-}
-
-/// A number as CoNLL-U writes it: digits, no sign, no leading zero; so that writing it gives the same bytes.
-fn parse_number(text: &str) -> Option<usize> {
-    let plain = text.bytes().all(|byte| byte.is_ascii_digit()) && (text == "0" || !text.starts_with('0'));
-    // Nine digits are more than any sentence has words, and leave room to count on.
-    if plain && text.len() <= 9 { text.parse().ok() } else { None }
 }

@@ -5,6 +5,7 @@
 
 mod block;
 mod check;
+mod id;
 mod lines;
 mod problem;
 mod reader;

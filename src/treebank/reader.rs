@@ -72,10 +72,10 @@ impl<R: BufRead> Reader<R> {
     }
 
     fn refuse(&self, block: &ParsedBlock) -> Result<()> {
-        match block.problems.iter().find(|problem| !problem.handled) {
-            Some(problem) => Err(Error::Treebank { file: self.name.clone(), problem: Box::new(problem.clone()) }),
-            None => Ok(()),
-        }
+        let Some(problem) = block.problems.iter().find(|problem| !problem.handled) else { return Ok(()) };
+        let Problem { line, column, found, expected, sentence, remedy, .. } = problem.clone();
+        let (found, expected, sentence) = (found.into(), expected.into(), sentence.into());
+        Err(Error::Treebank { file: self.name.clone(), line, column, found, expected, sentence, remedy })
     }
 }
 
@@ -136,9 +136,19 @@ pub(super) fn tree_problems(sentence: &Sentence, word_lines: &[u64], required: b
 }
 
 fn list(words: &[usize]) -> String {
-    words.iter().map(usize::to_string).collect::<Vec<_>>().join(", ")
+    joined(words.iter(), ", ")
 }
 
 fn round(cycle: &[usize]) -> String {
-    cycle.iter().chain(cycle.first()).map(usize::to_string).collect::<Vec<_>>().join(" → ")
+    joined(cycle.iter().chain(cycle.first()), " → ")
+}
+
+/// Ids for a message, the first of them if there are many.
+fn joined<'a>(words: impl Iterator<Item = &'a usize>, between: &str) -> String {
+    const MOST: usize = 12;
+    let mut shown: Vec<String> = words.take(MOST + 1).map(usize::to_string).collect();
+    if shown.len() > MOST {
+        shown[MOST] = "…".to_owned();
+    }
+    shown.join(between)
 }

@@ -1,7 +1,7 @@
 //! CoNLL-U as a user's files hold it: what is valid comes back byte for byte, what is not gets a clear message, and
 //! nothing makes the reader panic.
 
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 use citree::treebank::{Reader, Sentence, read_all, read_trees, write_sentence};
 use std::io::{BufReader, Read};
@@ -52,7 +52,7 @@ fn error_of(text: impl AsRef<[u8]>) -> String {
 
 /// `She bought bread .` with one line changed.
 fn with_line(number: usize, line: &str) -> String {
-    let mut lines = vec![
+    let mut lines = [
         "# text = She bought bread.",
         "1\tShe\tshe\tPRON\t_\t_\t2\tnsubj\t_\t_",
         "2\tbought\tbuy\tVERB\t_\t_\t0\troot\t_\t_",

@@ -1,7 +1,7 @@
 //! The evaluation equals the official one: on fixed pairs whose values `udeval` gave, and, where Python has `udtools`,
 //! against that package itself on treebanks with seeded errors in heads, labels and tokens.
 
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 use super::perturb::{Draft, Random};
 use citree::evaluate::{Score, Scores, evaluate};

@@ -1,7 +1,8 @@
 //! Plain text is cut into words nearly as the treebank's own annotators did it.
 
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
 
+use super::perturb::Random;
 use citree::evaluate::evaluate;
 use citree::treebank::{Sentence, Splits, read_all};
 use std::path::Path;
@@ -37,4 +38,64 @@ fn turkish_text_is_cut_as_in_imst() {
     if let Some(f1) = word_f1("tr_imst-2.7", "tr_imst") {
         assert!(f1 > 0.982, "{f1}");
     }
+}
+
+#[test]
+fn no_character_of_any_line_is_lost() {
+    let starter = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/treebank/starter/train.conllu");
+    let splits = Splits::learn(&read_all(&starter).unwrap());
+    let pieces = [
+        "don't",
+        "Zoe’s",
+        "cannot",
+        " ",
+        "  ",
+        "\t",
+        ".",
+        "...",
+        ":)",
+        "$5.99",
+        "3rd",
+        "e\u{301}",
+        "İ",
+        "ß",
+        "猫",
+        "🙂",
+        "#",
+        "👩\u{200d}👧",
+        "\u{0}",
+        "\u{202e}",
+        "n't",
+        "'",
+        "’",
+        "\"",
+        "-",
+        "http://a.b/c?d=e",
+        "x@y.z",
+        "@",
+        "://",
+        "www.",
+        "_",
+    ];
+    let mut random = Random(7);
+    for _ in 0..3000 {
+        let line: String = (0..random.below(12)).map(|_| pieces[random.below(pieces.len())]).collect();
+        let sentence = splits.split(&line);
+        let mut surface = String::new();
+        let mut next = 1;
+        while let Some(word) = sentence.words().get(next - 1) {
+            let range = sentence.multiword_tokens().iter().find(|token| token.first == next);
+            surface += range.map_or(&word.form, |token| &token.form);
+            next = range.map_or(next, |token| token.last) + 1;
+        }
+        assert_eq!(surface, line.split_whitespace().collect::<String>(), "{line:?}");
+    }
+}
+
+#[test]
+fn a_line_of_a_megabyte_without_a_space_is_cut_in_seconds() {
+    let line = "a.b-".repeat(1 << 18);
+    let began = std::time::Instant::now();
+    assert!(Splits::learn(&[]).split(&line).words().len() > 1 << 18);
+    assert!(began.elapsed().as_secs() < 60);
 }

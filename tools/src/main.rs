@@ -12,6 +12,7 @@ const USAGE: &str = "\
 usage: cargo xtask NAME
 
   tidy   check the house rules over every file of the repository; list each violation as file:line
+  peers  measure against others: `peers train` is the speed of training and parsing next to PyTorch's
 ";
 
 fn main() -> anyhow::Result<ExitCode> {
@@ -19,6 +20,7 @@ fn main() -> anyhow::Result<ExitCode> {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match arguments[..] {
         ["tidy"] => tidy::run(repository()?),
+        ["peers", ref rest @ ..] => peers(rest),
         ["help" | "--help" | "-h"] => {
             std::io::stdout().write_all(USAGE.as_bytes())?;
             Ok(ExitCode::SUCCESS)
@@ -28,6 +30,16 @@ fn main() -> anyhow::Result<ExitCode> {
             Ok(ExitCode::from(2))
         }
     }
+}
+
+/// Speed is measured in a release build, which this one need not be.
+fn peers(arguments: &[&str]) -> anyhow::Result<ExitCode> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let manifest = repository()?.join("Cargo.toml");
+    let mut run = std::process::Command::new(cargo);
+    run.args(["run", "--quiet", "--release", "--package", "xtask", "--bin", "peers", "--manifest-path"]).arg(manifest);
+    let status = run.arg("--").args(arguments).status().context("cargo does not start")?;
+    Ok(ExitCode::from(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1)))
 }
 
 /// The folder above this crate, so that a chore does the same wherever in the repository it is called.

@@ -4,6 +4,9 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use unicode_segmentation::UnicodeSegmentation;
 
+/// The longest chunk, in bytes, that is remembered as a whole.
+const LONGEST_KNOWN_CHUNK: usize = 40;
+
 /// A run of text between white space, cut into atoms: runs of letters, runs of digits, runs of one same other character.
 pub(super) struct Chunk<'a> {
     text: &'a str,
@@ -58,13 +61,17 @@ impl<'a> Chunk<'a> {
         };
         let shapes = format!("{far_left} {left} | {right} {far_right}");
         let [far_left, left, right, far_right] = texts.map(fold);
-        vec![
+        let mut contexts = vec![
             format!("0 {nearest}"),
             format!("1 {shapes}"),
             format!("2 {shapes} {left} | {right}"),
             format!("3 {shapes} {far_left} {left} | {right} {far_right}"),
-            format!("4 {shapes} {} | {}", fold(&self.text[..place]), fold(&self.text[place..])),
-        ]
+        ];
+        // A longer chunk is not seen again, and to write it out for each of its boundaries would take for ever.
+        if self.text.len() <= LONGEST_KNOWN_CHUNK {
+            contexts.push(format!("4 {shapes} {} | {}", fold(&self.text[..place]), fold(&self.text[place..])));
+        }
+        contexts
     }
 
     /// The atom of a number, and past the ends what stands there: nothing, a space, or the sentence's end.

@@ -6,13 +6,13 @@ use serde::{Deserialize, Serialize};
 /// The longest ending, in characters, that a split is learnt for.
 const LONGEST_ENDING: usize = 7;
 
-/// A split told by its end, so that it serves other words of the same ending: strip characters off the end of the
-/// unit, add some to what remains, that is the first word; then come the further words.
+/// A split told by its end, so that it serves other words of the same ending: take the tail off the unit, add some to
+/// what remains, that is the first word; then come the further words. All in lower case.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(super) struct WordSplit {
     /// Whether the treebank shows the unit as a multiword token, with a range line of its own.
     pub range: bool,
-    strip: usize,
+    tail: String,
     add: String,
     further: Vec<String>,
 }
@@ -27,24 +27,28 @@ impl WordSplit {
             return None;
         }
         let shared = unit.chars().zip(first.chars()).take_while(|(a, b)| a == b).count();
-        let add = first.chars().skip(shared).collect();
-        Some(Self { range, strip: unit.chars().count() - shared, add, further })
+        let after = |text: &str| text.chars().skip(shared).collect();
+        Some(Self { range, tail: after(&unit), add: after(&first), further })
     }
 
-    /// The words of a unit, in its own case where the words are just its parts; `None` if the unit is too short.
+    /// The words of a unit, in its own case where the words are just its parts; `None` if the unit does not end so, or
+    /// if nothing would remain of it.
     pub fn apply(&self, unit: &str) -> Option<Vec<String>> {
         let letters: Vec<char> = unit.chars().collect();
-        let stem = letters.len().checked_sub(self.strip)?;
-        let (head, tail) = letters.split_at(stem);
-        let mut words = vec![head.iter().collect::<String>() + &self.add];
-        let cuts_only = self.add.is_empty() && self.further.concat() == fold_case(&tail.iter().collect::<String>());
-        if cuts_only {
-            let mut rest = tail.iter();
+        let (stem, tail) = letters.split_at(letters.len().checked_sub(self.tail.chars().count())?);
+        let (stem, tail) = (String::from_iter(stem), String::from_iter(tail));
+        let first = stem + &self.add;
+        if first.is_empty() || fold_case(&tail) != self.tail {
+            return None;
+        }
+        let mut words = vec![first];
+        if self.add.is_empty() && self.further.concat() == self.tail {
+            let mut rest = tail.chars();
             words.extend(self.further.iter().map(|word| rest.by_ref().take(word.chars().count()).collect::<String>()));
         } else {
             words.extend(self.further.iter().cloned());
         }
-        words.iter().all(|word| !word.is_empty()).then_some(words)
+        Some(words)
     }
 }
 
@@ -72,6 +76,7 @@ mod tests {
         assert_eq!(split.apply("DON'T").unwrap(), ["DO", "N'T"]);
         assert_eq!(split.apply("n't"), None);
         assert_eq!(split.apply("'t"), None);
+        assert_eq!(split.apply("doesnot"), None);
     }
 
     #[test]

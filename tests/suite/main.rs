@@ -1,0 +1,13 @@
+//! citree end to end, as a user runs it: one binary, a file per subject.
+
+#![allow(clippy::unwrap_used)]
+
+mod check_and_eval;
+mod conllu;
+mod demo;
+mod evaluator_parity;
+mod parsing;
+mod perturb;
+mod plain_text;
+mod sandbox;
+mod training;

@@ -1,0 +1,133 @@
+//! Parsing: trees come out, input is kept, bad input is told, the batch never matters.
+
+use crate::sandbox::{Sandbox, stderr, stdout};
+use citree::config::{Aggregate, Config, Preset};
+use citree::model::Model;
+use citree::parse::{Decode, Parser};
+use citree::treebank::{Reader, Sentence, starter, tree_faults};
+
+fn sentences(text: &str) -> Vec<Sentence> {
+    Reader::new(text.as_bytes(), "output").map(Result::unwrap).collect()
+}
+
+#[test]
+fn parses_are_single_rooted_trees_and_keep_every_other_column_of_the_input() {
+    let sandbox = Sandbox::new();
+    sandbox.trained("t.citree");
+    let output = sandbox.citree(&["parse", "t.citree", "dev.conllu"]);
+    let (parsed, gold) = (sentences(&stdout(&output)), &starter::dev()[..20]);
+    assert_eq!(parsed.len(), gold.len());
+    for (parsed, gold) in parsed.iter().zip(gold) {
+        assert!(tree_faults(&parsed.gold_heads().unwrap()).is_empty());
+        assert_eq!(parsed.comments(), gold.comments());
+        assert_eq!(parsed.multiword_tokens(), gold.multiword_tokens());
+        for (parsed, gold) in parsed.words().iter().zip(gold.words()) {
+            assert_eq!((&parsed.form, &parsed.feats, &parsed.misc), (&gold.form, &gold.feats, &gold.misc));
+            assert_eq!(parsed.head == Some(0), parsed.label == "root");
+        }
+    }
+}
+
+#[test]
+fn plain_text_is_split_parsed_and_scored() {
+    let sandbox = Sandbox::new();
+    sandbox.trained("t.citree");
+    let output =
+        sandbox.citree_with_input(&["parse", "t.citree", "--text", "--scores"], "I don't know.\n\n  \nWho left?\n");
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let parsed = sentences(&stdout(&output));
+    assert_eq!(parsed.len(), 2, "blank lines are no sentences");
+    assert_eq!(parsed[0].forms().collect::<Vec<_>>(), ["I", "do", "n't", "know", "."]);
+    for word in parsed[0].words() {
+        let probability: f64 = word.misc("HeadProb").unwrap().parse().unwrap();
+        assert!((0.0..=1.0).contains(&probability) && word.misc("LabelProb").is_some());
+    }
+}
+
+#[test]
+fn the_batch_a_sentence_is_parsed_in_never_changes_its_parse() {
+    let sandbox = Sandbox::new();
+    sandbox.trained("t.citree");
+    let device = citree::device::pick("cpu").unwrap();
+    let model = Model::load(&sandbox.path("t.citree"), &device).unwrap();
+    let parser = Parser::new(&model, Decode::Tree, model.config.aggregate, &device).unwrap();
+    let dev = starter::dev();
+    let together = parser.parse(&dev).unwrap();
+    for (sentence, together) in dev.iter().zip(&together) {
+        let alone = &parser.parse(std::slice::from_ref(sentence)).unwrap()[0];
+        assert_eq!((&alone.heads, &alone.labels), (&together.heads, &together.labels));
+        for (a, b) in alone.head_probabilities.iter().zip(&together.head_probabilities) {
+            assert!((a - b).abs() < 1e-4, "{a} {b}");
+        }
+    }
+}
+
+#[test]
+fn greedy_and_tree_decoding_agree_where_greedy_is_a_tree() {
+    let sandbox = Sandbox::new();
+    sandbox.trained("t.citree");
+    let device = citree::device::pick("cpu").unwrap();
+    let model = Model::load(&sandbox.path("t.citree"), &device).unwrap();
+    let parse = |decode| Parser::new(&model, decode, Aggregate::Mean, &device).unwrap().parse(&starter::dev()).unwrap();
+    let mut compared = 0;
+    for (greedy, tree) in parse(Decode::Greedy).iter().zip(parse(Decode::Tree)) {
+        if tree_faults(&greedy.heads[1..]).is_empty() {
+            assert_eq!(greedy.heads, tree.heads);
+            compared += 1;
+        }
+    }
+    assert!(compared > 0, "no greedy parse was a tree");
+}
+
+#[test]
+fn odd_input_gets_a_parse_or_a_clear_error_never_a_panic() {
+    let sandbox = Sandbox::new();
+    sandbox.trained("t.citree");
+    let long = vec!["word"; 4001].join(" ");
+    for (input, code, expected) in [
+        ("", 0, ""),
+        ("\u{1F600} \u{200B} \u{0301}x 日本語 العربية\n", 0, "日"),
+        (&format!("{}\n", "a".repeat(100_000)), 0, "aaaa"),
+        (&format!("{long}\n"), 2, "split it"),
+    ] {
+        let output = sandbox.citree_with_input(&["parse", "t.citree", "--text"], input);
+        assert_eq!(output.status.code(), Some(code), "{}", stderr(&output));
+        assert!((stdout(&output) + &stderr(&output)).contains(expected), "{}", stderr(&output));
+    }
+    let broken = sandbox.citree_with_input(&["parse", "t.citree"], "1\tonly two\n\n");
+    assert_eq!(broken.status.code(), Some(2));
+    assert!(stderr(&broken).contains("-:1"), "{}", stderr(&broken));
+}
+
+#[test]
+fn a_missing_damaged_or_foreign_bundle_is_an_error_that_says_what_to_do() {
+    let sandbox = Sandbox::new();
+    sandbox.trained("t.citree");
+    let parse = |bundle: &str| sandbox.citree(&["parse", bundle, "dev.conllu"]);
+    assert!(stderr(&parse("nowhere.citree")).contains("citree train"));
+    for file in ["heads.safetensors", "labels.safetensors", "tables.json", "config.toml"] {
+        let path = sandbox.path("t.citree/model").join(file);
+        let bytes = std::fs::read(&path).unwrap();
+        for damaged in [&bytes[..bytes.len() / 2], &b""[..], b"not what it was"] {
+            std::fs::write(&path, damaged).unwrap();
+            let output = parse("t.citree");
+            assert_eq!(output.status.code(), Some(2), "{file}");
+            assert!(stderr(&output).contains(file), "{file}: {}", stderr(&output));
+        }
+        std::fs::write(&path, bytes).unwrap();
+    }
+    let mut wider = std::fs::read_to_string(sandbox.path("t.citree/model/config.toml")).unwrap();
+    wider = wider.replace("lstm_units = 12", "lstm_units = 13");
+    sandbox.write("t.citree/model/config.toml", &wider);
+    assert!(stderr(&parse("t.citree")).contains("parameters of this configuration"));
+}
+
+#[test]
+fn the_presets_are_valid_and_the_bundle_tells_how_it_was_trained() {
+    let sandbox = Sandbox::new();
+    sandbox.trained("t.citree");
+    let text = std::fs::read_to_string(sandbox.path("t.citree/model/config.toml")).unwrap();
+    let config = Config::from_toml(&text, &sandbox.path("config.toml")).unwrap();
+    assert_eq!((config.lstm_units, config.epochs, config.dropout), (12, 3, Config::preset(Preset::Small).dropout));
+    assert!(std::fs::read_to_string(sandbox.path("t.citree/curve.svg")).unwrap().starts_with("<svg"));
+}

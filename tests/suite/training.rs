@@ -1,0 +1,150 @@
+//! Training: the same seed gives the same bytes, and an interrupted run loses nothing.
+
+use crate::sandbox::{Sandbox, model_files, stderr, stdout};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+#[test]
+fn the_same_seed_gives_the_same_bytes_with_one_thread_and_with_two() {
+    let sandbox = Sandbox::new();
+    let train = |bundle: &str, more: &[&str]| {
+        let output = sandbox.citree(&[&sandbox.training(bundle)[..], more].concat());
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        model_files(&sandbox.path(bundle))
+    };
+    let one = train("one.citree", &["--threads", "1"]);
+    assert_eq!(one.len(), 4, "config, tables, heads, labels");
+    assert!(one == train("two.citree", &["--threads", "2"]), "two threads differ from one");
+    assert!(one != train("other.citree", &["--threads", "2", "--seed", "7"]), "another seed changes nothing");
+}
+
+#[test]
+fn a_run_killed_at_any_moment_resumes_to_the_result_of_an_undisturbed_one() {
+    let sandbox = Sandbox::new();
+    let started = Instant::now();
+    sandbox.trained("undisturbed.citree");
+    let undisturbed = started.elapsed();
+    let mut kills = 0;
+    let mut resume: &[&str] = &[];
+    // Each try is killed a little later than the one before, until one gets through.
+    for round in 1..40 {
+        let args = [&sandbox.training("killed.citree")[..], resume].concat();
+        let mut child = sandbox.command(&args).stderr(Stdio::null()).spawn().unwrap();
+        let deadline = Instant::now() + undisturbed.mul_f64(0.11 * f64::from(round));
+        let finished = loop {
+            if let Some(status) = child.try_wait().unwrap() {
+                assert!(status.success(), "round {round}: {status}");
+                break true;
+            }
+            if Instant::now() >= deadline {
+                break false;
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        };
+        if finished {
+            break;
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        kills += 1;
+        resume = if sandbox.path("killed.citree/training/config.toml").exists() { &["--resume"] } else { &[] };
+        if resume.is_empty() && sandbox.path("killed.citree").exists() {
+            std::fs::remove_dir_all(sandbox.path("killed.citree")).unwrap();
+        }
+    }
+    assert!(kills >= 3, "killed only {kills} times");
+    assert!(model_files(&sandbox.path("undisturbed.citree")) == model_files(&sandbox.path("killed.citree")));
+}
+
+#[cfg(unix)]
+#[test]
+fn ctrl_c_stops_after_the_batch_says_how_to_go_on_and_loses_nothing() {
+    let sandbox = Sandbox::new();
+    sandbox.write("tiny.toml", &crate::sandbox::TINY.replace("epochs = 3", "epochs = 12"));
+    sandbox.trained("undisturbed.citree");
+    let args = sandbox.training("stopped.citree");
+    let child = sandbox.command(&args).stderr(Stdio::piped()).spawn().unwrap();
+    // In the middle of an epoch, after the first checkpoint.
+    while !sandbox.path("stopped.citree/training/heads.checkpoint").exists() {
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    assert!(std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
+    assert!(stderr(&output).contains("--resume"), "{}", stderr(&output));
+
+    let again = sandbox.citree(&args);
+    assert_eq!(again.status.code(), Some(2));
+    assert!(stderr(&again).contains("--resume"), "{}", stderr(&again));
+
+    let resumed = sandbox.citree(&[&args[..], &["--resume"]].concat());
+    assert_eq!(resumed.status.code(), Some(0), "{}", stderr(&resumed));
+    assert!(model_files(&sandbox.path("undisturbed.citree")) == model_files(&sandbox.path("stopped.citree")));
+    let metrics = std::fs::read_to_string(sandbox.path("stopped.citree/metrics.jsonl")).unwrap();
+    assert_eq!(metrics.lines().count(), 24, "a line for every epoch of both models");
+    assert!(!sandbox.path("stopped.citree/training").exists(), "checkpoints are gone when the model is there");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_run_resumes_only_with_the_options_and_treebanks_it_began_with() {
+    let sandbox = Sandbox::new();
+    sandbox.write("tiny.toml", &crate::sandbox::TINY.replace("epochs = 3", "epochs = 1000"));
+    let args = sandbox.training("run.citree");
+    let mut child = sandbox.command(&args).stderr(Stdio::null()).spawn().unwrap();
+    while !sandbox.path("run.citree/training/heads.checkpoint").exists() {
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let refused = |more: &[&str], expected: &str| {
+        let output = sandbox.citree(&[&args[..], more].concat());
+        assert_eq!(output.status.code(), Some(2));
+        assert!(stderr(&output).contains(expected), "{}", stderr(&output));
+    };
+    refused(&["--resume", "--seed", "5"], "configuration");
+    let (train, dev) = (sandbox.path("train.conllu"), sandbox.path("dev.conllu"));
+    std::fs::copy(dev, train).unwrap();
+    refused(&["--resume"], "treebanks");
+}
+
+#[test]
+fn all_six_systems_train_and_parse() {
+    let sandbox = Sandbox::new();
+    for system in ["WWd", "WWc", "WId", "WIc", "IId", "IIc"] {
+        let bundle = format!("{system}.citree");
+        let output = sandbox.citree(&[&sandbox.training(&bundle)[..], &["--system", system]].concat());
+        assert_eq!(output.status.code(), Some(0), "{system}: {}", stderr(&output));
+        let parsed = sandbox.citree(&["parse", &bundle, "dev.conllu"]);
+        assert_eq!(parsed.status.code(), Some(0), "{system}: {}", stderr(&parsed));
+        sandbox.write("parsed.conllu", &stdout(&parsed));
+        let checked = sandbox.citree(&["check", "parsed.conllu"]);
+        assert_eq!(checked.status.code(), Some(0), "{system}: {}", stdout(&checked));
+    }
+}
+
+#[test]
+fn mistakes_on_the_command_line_are_errors_that_say_what_to_do() {
+    let sandbox = Sandbox::new();
+    sandbox.trained("done.citree");
+    sandbox.write("bad.toml", "epoch = 3\n");
+    sandbox.write("headless.conllu", "1\tHi\t_\t_\t_\t_\t_\t_\t_\t_\n\n");
+    sandbox.write("empty.conllu", "");
+    let train = |train: &str, more: &[&str]| {
+        sandbox.citree(&[&["train", "--train", train, "--dev", "dev.conllu", "new.citree"], more].concat())
+    };
+    for (output, expected) in [
+        (sandbox.citree(&sandbox.training("done.citree")), "choose another name"),
+        (train("train.conllu", &["--config", "bad.toml"]), "epoch"),
+        (train("train.conllu", &["--system", "XYz"]), "WWd, WWc"),
+        (train("train.conllu", &["--resume"]), "leave out --resume"),
+        (train("nowhere.conllu", &[]), "nowhere.conllu"),
+        (train("headless.conllu", &[]), "citree check"),
+        (train("empty.conllu", &[]), "no words"),
+        (train("train.conllu", &["--device", "cuda"]), "--features cuda"),
+    ] {
+        assert_eq!(output.status.code(), Some(2), "{expected}: {}", stderr(&output));
+        assert!(stderr(&output).contains(expected), "{expected}: {}", stderr(&output));
+    }
+    assert!(!sandbox.path("new.citree").exists(), "a refused training leaves nothing behind");
+}

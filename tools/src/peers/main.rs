@@ -1,0 +1,107 @@
+//! Peers to measure against: the same job done by someone else's tool, on the same machine, in the same run.
+//!
+//! A binary of its own, which `cargo xtask peers` builds for release and runs: only it needs the whole parser.
+
+mod ours;
+mod torch;
+mod train;
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, bail, ensure};
+
+const USAGE: &str = "\
+usage: cargo xtask peers train [OPTIONS]
+
+  --threads N    threads of each side [default: 1]
+  --steps N      training steps of each task, after 3 more to warm up [default: 60]
+  --rounds N     times that each side is measured, in turns [default: 3]
+  --train FILE   treebank [default: ../shared/treebanks/en_ewt-2.7/en_ewt-ud-train.conllu beside the repository]
+";
+
+fn main() -> anyhow::Result<ExitCode> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match arguments[..] {
+        ["train", "--help" | "-h"] | ["--help" | "-h"] => {
+            std::io::stdout().write_all(USAGE.as_bytes())?;
+            Ok(ExitCode::SUCCESS)
+        }
+        ["train", ref options @ ..] => {
+            let tools = Path::new(env!("CARGO_MANIFEST_DIR"));
+            let repository = tools.parent().context("the xtask crate must lie inside the repository")?;
+            train::run(&Options::new(repository, options)?)?;
+            Ok(ExitCode::SUCCESS)
+        }
+        _ => {
+            std::io::stderr().write_all(USAGE.as_bytes())?;
+            Ok(ExitCode::from(2))
+        }
+    }
+}
+
+/// How to measure.
+#[derive(Debug, PartialEq)]
+struct Options {
+    threads: usize,
+    steps: usize,
+    rounds: usize,
+    train: PathBuf,
+    /// The folder beside the repository with the peer and the treebanks.
+    shared: PathBuf,
+}
+
+impl Options {
+    fn new(repository: &Path, arguments: &[&str]) -> anyhow::Result<Self> {
+        let shared = repository.parent().context("the repository has no folder around it")?.join("shared");
+        let train = shared.join("treebanks/en_ewt-2.7/en_ewt-ud-train.conllu");
+        let mut options = Self { threads: 1, steps: 60, rounds: 3, train, shared };
+        for pair in arguments.chunks(2) {
+            let &[name, value] = pair else { bail!("{} needs a value\n\n{USAGE}", pair[0]) };
+            let number = || {
+                let number: usize = value.parse().with_context(|| format!("{name} {value}: not a number"))?;
+                ensure!(number > 0, "{name} must be 1 or more");
+                Ok(number)
+            };
+            match name {
+                "--threads" => options.threads = number()?,
+                "--steps" => options.steps = number()?,
+                "--rounds" => options.rounds = number()?,
+                "--train" => options.train = PathBuf::from(value),
+                _ => bail!("no option {name}\n\n{USAGE}"),
+            }
+        }
+        Ok(options)
+    }
+}
+
+/// Tokens a second of one side in one round. Training counts ROOT as a token, parsing does not, as the peer does.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Speeds {
+    train_heads: f64,
+    train_labels: f64,
+    parse_heads: f64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_change_what_they_name_and_the_treebank_lies_beside_the_repository() {
+        let options = Options::new(Path::new("/a/citree"), &["--threads", "2", "--steps", "7"]).expect("options");
+        let shared = PathBuf::from("/a/shared");
+        let train = shared.join("treebanks/en_ewt-2.7/en_ewt-ud-train.conllu");
+        assert_eq!(options, Options { threads: 2, steps: 7, rounds: 3, train, shared });
+    }
+
+    #[test]
+    fn a_missing_or_impossible_value_and_an_unknown_option_are_refused_by_name() {
+        for arguments in [&["--threads"][..], &["--threads", "0"], &["--threads", "x"], &["--thread", "1"]] {
+            let message = Options::new(Path::new("/a/citree"), arguments).expect_err("refused").to_string();
+            assert!(message.contains(arguments[0]), "{message}");
+        }
+    }
+}

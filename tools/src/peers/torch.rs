@@ -1,0 +1,73 @@
+//! The same model in PyTorch, run from `../shared/reference` as a process of its own.
+
+use super::{Options, Speeds};
+use std::path::PathBuf;
+use std::process::Command;
+
+use anyhow::{Context, ensure};
+
+const PYTHON: &str = "python3";
+
+/// The peer, known to be there and to start.
+pub struct Torch {
+    script: PathBuf,
+    /// PyTorch's version.
+    pub version: String,
+}
+
+impl Torch {
+    /// Looks for the script and for PyTorch before anything is measured.
+    pub fn find(options: &Options) -> anyhow::Result<Self> {
+        let script = options.shared.join("reference/torch_parser.py");
+        ensure!(script.is_file(), "no peer at {}: it is not part of this repository", script.display());
+        let mut ask = Command::new(PYTHON);
+        ask.args(["-c", "import numpy, torch; print(torch.__version__)"]);
+        let answer = ask.output().with_context(|| format!("{PYTHON} does not start; the peer needs it"))?;
+        let remedy = "install what the peer needs: pip install torch numpy";
+        ensure!(answer.status.success(), "{}\n{remedy}", String::from_utf8_lossy(&answer.stderr).trim());
+        Ok(Self { script, version: String::from_utf8_lossy(&answer.stdout).trim().to_string() })
+    }
+
+    /// One round of the peer.
+    pub fn speeds(&self, options: &Options, seed: usize) -> anyhow::Result<Speeds> {
+        let mut bench = Command::new(PYTHON);
+        bench.arg(&self.script).arg("bench").arg("--train").arg(&options.train);
+        for (name, value) in [("--threads", options.threads), ("--steps", options.steps), ("--seed", seed)] {
+            bench.args([name, &value.to_string()]);
+        }
+        let output = bench.output().context("the peer does not start")?;
+        ensure!(output.status.success(), "the peer failed:\n{}", String::from_utf8_lossy(&output.stderr).trim());
+        let text = String::from_utf8_lossy(&output.stdout);
+        read(&text).with_context(|| format!("the peer does not say its three speeds as it used to:\n{text}"))
+    }
+}
+
+/// The speeds in lines such as `train head: 1234 query tokens/s`.
+fn read(text: &str) -> Option<Speeds> {
+    let speed = |task: &str| {
+        let rest = text.lines().find_map(|line| line.strip_prefix(task)?.strip_prefix(": "))?;
+        rest.split_whitespace().next()?.parse().ok()
+    };
+    Some(Speeds {
+        train_heads: speed("train head")?,
+        train_labels: speed("train label")?,
+        parse_heads: speed("parse heads")?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_three_speeds_are_read_by_name_in_any_order() {
+        let text = "parse heads: 30 tokens/s\ntrain head: 10 query tokens/s\ntrain label: 20 query tokens/s\n";
+        assert_eq!(read(text), Some(Speeds { train_heads: 10.0, train_labels: 20.0, parse_heads: 30.0 }));
+    }
+
+    #[test]
+    fn a_missing_speed_is_not_taken_for_zero() {
+        assert_eq!(read("train head: 10 query tokens/s\nparse heads: 30 tokens/s\n"), None);
+        assert_eq!(read("train head: fast\ntrain label: 1\nparse heads: 2\n"), None);
+    }
+}

@@ -1,0 +1,106 @@
+//! Training and parsing speed of PyTorch and of citree, measured in turns and set side by side.
+
+use super::ours::{Ours, peak_memory};
+use super::torch::Torch;
+use super::{Options, Speeds};
+use std::fmt::Write as _;
+use std::io::Write as _;
+
+use anyhow::ensure;
+
+/// A measured task: its name, and its speed among those of a side.
+type Task = (&'static str, fn(&Speeds) -> f64);
+
+/// Both sides in one round.
+struct Round {
+    torch: Speeds,
+    ours: Speeds,
+}
+
+/// Measures both sides in turns, so that what else the machine does meets both alike; prints a table for
+/// `docs/benchmarks.md`.
+pub fn run(options: &Options) -> anyhow::Result<()> {
+    let build = "this is a debug build; `cargo xtask peers train` makes the right one";
+    ensure!(!cfg!(debug_assertions), build);
+    let mut progress = std::io::stderr().lock();
+    let torch = Torch::find(options)?;
+    let ours = Ours::new(options)?;
+    let mut rounds = Vec::new();
+    for number in 1..=options.rounds {
+        // Each round draws other batches, so that the median is not one of a lucky draw.
+        writeln!(progress, "round {number} of {}: PyTorch", options.rounds)?;
+        let torch = torch.speeds(options, number)?;
+        writeln!(progress, "{torch:?}\nround {number} of {}: citree", options.rounds)?;
+        let ours = ours.speeds(options.steps, number)?;
+        writeln!(progress, "{ours:?}")?;
+        rounds.push(Round { torch, ours });
+    }
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{}", heading(options, &torch.version, peak_memory()?))?;
+    out.write_all(table(&rounds).as_bytes())?;
+    Ok(())
+}
+
+fn heading(options: &Options, torch_version: &str, peak: u64) -> String {
+    let Options { threads, steps, rounds, .. } = options;
+    let treebank = options.train.file_name().unwrap_or_default().to_string_lossy();
+    format!(
+        "`cargo xtask peers train --threads {threads} --steps {steps} --rounds {rounds}`\n\n\
+         {treebank}, PyTorch {torch_version}, {}, medians of {rounds} in tokens/s; peak memory of citree {:.2} GiB\n",
+        processor(),
+        peak as f64 / f64::from(1 << 30),
+    )
+}
+
+fn table(rounds: &[Round]) -> String {
+    let mut out = "| task | PyTorch | citree | ratio | ratio of each round |\n|---|---:|---:|---:|---|\n".to_string();
+    let tasks: [Task; 3] = [
+        ("train heads", |speeds| speeds.train_heads),
+        ("train labels", |speeds| speeds.train_labels),
+        ("parse heads", |speeds| speeds.parse_heads),
+    ];
+    for (task, speed) in tasks {
+        let torch = median(rounds.iter().map(|round| speed(&round.torch)).collect());
+        let ours = median(rounds.iter().map(|round| speed(&round.ours)).collect());
+        let ratio = |round: &Round| format!("{:.2}", speed(&round.ours) / speed(&round.torch));
+        let each: Vec<String> = rounds.iter().map(ratio).collect();
+        let _ = writeln!(out, "| {task} | {torch:.0} | {ours:.0} | {:.2} | {} |", ours / torch, each.join(", "));
+    }
+    out
+}
+
+/// The middle value, or the mean of the two in the middle.
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    let middle = values.len() / 2;
+    if values.len() % 2 == 1 { values[middle] } else { (values[middle - 1] + values[middle]) / 2.0 }
+}
+
+/// What Linux says the processor is.
+fn processor() -> String {
+    let known = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let name = known.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
+    name.map_or("unknown processor", |(_, name)| name).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_median_is_in_the_middle_whatever_the_order() {
+        assert_eq!(median(vec![9.0, 1.0, 2.0]), 2.0);
+        assert_eq!(median(vec![4.0, 1.0, 2.0, 9.0]), 3.0);
+    }
+
+    #[test]
+    fn the_table_has_medians_their_ratio_and_the_ratio_of_each_round() {
+        let speeds = |factor: f64| Speeds { train_heads: factor, train_labels: 10.0, parse_heads: 100.0 * factor };
+        let round = |torch, ours| Round { torch: speeds(torch), ours: speeds(ours) };
+        let table = table(&[round(100.0, 150.0), round(200.0, 500.0), round(300.0, 450.0)]);
+        let lines: Vec<&str> = table.lines().collect();
+        assert_eq!(lines[2], "| train heads | 200 | 450 | 2.25 | 1.50, 2.50, 1.50 |");
+        assert_eq!(lines[3], "| train labels | 10 | 10 | 1.00 | 1.00, 1.00, 1.00 |");
+        assert_eq!(lines[4], "| parse heads | 20000 | 45000 | 2.25 | 1.50, 2.50, 1.50 |");
+    }
+}
