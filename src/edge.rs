@@ -6,6 +6,7 @@ use crate::error::Result;
 use crate::ops::Segments;
 use crate::ops::edge_norm::{EPSILON, edge_norm};
 use crate::ops::pair_product::pair_product;
+use crate::ops::triangular_norm::{factor, triangular_norm};
 use crate::random::Random;
 use candle_core::{Device, Tensor};
 
@@ -17,6 +18,8 @@ pub struct EdgeModel {
     transform: Tensor,
     /// `[classes, dims]`: the weight vectors of weight-based learning; one for heads, one a label for labels.
     weights: Option<Tensor>,
+    /// The transform's triangular factor, once nothing is learnt any more.
+    norm_factor: Option<Tensor>,
     similarity: Similarity,
     scale: f64,
 }
@@ -38,17 +41,26 @@ impl EdgeModel {
             Some(classes) => Some(parameters.create("weights", &[classes, dims], uniform, config.seed, device)?),
             None => None,
         };
-        Ok(Self { encoder, transform, weights, similarity: config.system.similarity, scale: config.scale })
+        Ok(Self {
+            encoder,
+            transform,
+            weights,
+            norm_factor: None,
+            similarity: config.system.similarity,
+            scale: config.scale,
+        })
     }
 
     /// The same model as constants: nothing is kept for a way back.
-    pub fn frozen(&self) -> Self {
-        Self {
+    pub fn frozen(&self) -> Result<Self> {
+        let transform = self.transform.detach();
+        Ok(Self {
             encoder: self.encoder.frozen(),
-            transform: self.transform.detach(),
+            norm_factor: Some(factor(&transform)?),
+            transform,
             weights: self.weights.as_ref().map(Tensor::detach),
             ..*self
-        }
+        })
     }
 
     /// Dimensions of an edge vector.
@@ -81,7 +93,10 @@ impl EdgeModel {
         match self.similarity {
             Similarity::Dot => Ok(products),
             Similarity::Cosine => {
-                let norms = edge_norm(&states.dependent, &states.head, &self.transform, segments)?;
+                let norms = match &self.norm_factor {
+                    Some(factor) => triangular_norm(&states.dependent, &states.head, factor, segments)?,
+                    None => edge_norm(&states.dependent, &states.head, &self.transform, segments)?,
+                };
                 Ok(((products / norms)? * self.scale)?)
             }
         }

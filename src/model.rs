@@ -121,7 +121,7 @@ impl Trained {
                 message: "the support of an instance-based model has not been summed".to_string(),
             })?,
         };
-        Ok(Scorer::new(&self.edges, rows))
+        Scorer::new(&self.edges, rows)
     }
 
     fn save(&self, folder: &Path) -> Result<()> {

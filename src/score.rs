@@ -1,13 +1,10 @@
 //! Fast mode: candidates against the summed support, a batch of sentences at a time.
 
 use crate::edge::EdgeModel;
-use crate::encoder::{Batch, Numbered};
+use crate::encoder::{Batch, Numbered, length_batches};
 use crate::error::Result;
-use crate::support::{gold_edges, length_batches};
+use crate::support::gold_edges;
 use candle_core::Tensor;
-
-/// Sentences scored together when accuracy is measured.
-const BATCH: usize = 32;
 
 /// A trained model with the rows that candidates are compared with.
 #[derive(Clone, Debug)]
@@ -19,8 +16,8 @@ pub struct Scorer {
 
 impl Scorer {
     /// A scorer against these support rows `[classes, dims]`.
-    pub fn new(model: &EdgeModel, support: Tensor) -> Self {
-        Self { model: model.frozen(), support: support.detach() }
+    pub fn new(model: &EdgeModel, support: Tensor) -> Result<Self> {
+        Ok(Self { model: model.frozen()?, support: support.detach() })
     }
 
     /// Scores of every candidate head, flat: sentence by sentence, `[dependent][head]`, ROOT no dependent.
@@ -48,7 +45,7 @@ impl Scorer {
     /// Share of words whose best head (greedy) is the gold one.
     pub fn head_accuracy(&self, sentences: &[Numbered]) -> Result<f64> {
         let (mut right, mut total) = (0, 0);
-        for batch in length_batches(sentences, BATCH) {
+        for batch in length_batches(sentences) {
             let batch: Vec<&Numbered> = batch.iter().map(|&s| &sentences[s]).collect();
             let scores = self.head_scores(&batch)?;
             let mut rest = scores.as_slice();
@@ -67,7 +64,7 @@ impl Scorer {
     /// Share of gold edges whose best label is the gold one; a label that training did not show counts as wrong.
     pub fn label_accuracy(&self, sentences: &[Numbered]) -> Result<f64> {
         let (mut right, mut total) = (0, 0);
-        for batch in length_batches(sentences, BATCH) {
+        for batch in length_batches(sentences) {
             let batch: Vec<&Numbered> = batch.iter().map(|&s| &sentences[s]).collect();
             let heads: Vec<&[usize]> = batch.iter().map(|s| s.heads.as_slice()).collect();
             let scores = self.label_scores(&batch, &heads)?;

@@ -2,13 +2,10 @@
 
 use crate::config::Aggregate;
 use crate::edge::EdgeModel;
-use crate::encoder::{Batch, Numbered};
+use crate::encoder::{Batch, Numbered, length_batches};
 use crate::error::Result;
 use candle_core::{Device, Tensor};
 use citree_index::Sums;
-
-/// Sentences encoded together when nothing is learnt.
-const BATCH: usize = 64;
 
 /// Which of the two decisions of a parser a model is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,18 +50,11 @@ pub fn gold_edges(sentences: &[&Numbered], first_rows: &[usize]) -> (Vec<u32>, V
     (dependents, heads, labels)
 }
 
-/// Sentence indices in batches of similar length, so that no step of the LSTM runs nearly empty.
-pub fn length_batches(sentences: &[Numbered], size: usize) -> Vec<Vec<usize>> {
-    let mut order: Vec<usize> = (0..sentences.len()).filter(|&s| !sentences[s].is_empty()).collect();
-    order.sort_by_key(|&s| sentences[s].len());
-    order.chunks(size).map(<[usize]>::to_vec).collect()
-}
-
 /// Encodes every gold edge and adds it to the sum of its class.
 pub fn support_sums(model: &EdgeModel, task: Task, sentences: &[Numbered], labels: usize) -> Result<Sums> {
-    let model = model.frozen();
+    let model = model.frozen()?;
     let mut sums = Sums::new(task.classes(labels), model.dims());
-    for batch in length_batches(sentences, BATCH) {
+    for batch in length_batches(sentences) {
         let chosen: Vec<&Numbered> = batch.iter().map(|&s| &sentences[s]).collect();
         let batch = Batch::new(&chosen);
         let (dependents, heads, labels) = gold_edges(&chosen, &batch.first_rows());

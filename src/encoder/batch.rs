@@ -7,6 +7,11 @@ use crate::ops::lstm::Steps;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+/// Candidate edges of a batch; keeps its memory flat whatever the sentences' lengths.
+const MOST_PAIRS: usize = 100_000;
+/// Sentences of a batch; more would not make the products any faster.
+const MOST_SENTENCES: usize = 128;
+
 /// A batch without padding. "Packed" rows are ordered by time, "plain" rows by sentence, then position.
 #[derive(Clone, Debug)]
 pub struct Batch {
@@ -57,5 +62,49 @@ impl Batch {
     /// First plain row of every sentence.
     pub fn first_rows(&self) -> Vec<usize> {
         self.segments.ranges().map(|(start, _)| start).collect()
+    }
+}
+
+/// Indices of sentences with words, in batches of similar length and bounded size, for work that learns nothing.
+pub fn length_batches(sentences: &[Numbered]) -> Vec<Vec<usize>> {
+    let mut order: Vec<usize> = (0..sentences.len()).filter(|&s| !sentences[s].is_empty()).collect();
+    order.sort_by_key(|&s| sentences[s].len());
+    let mut batches: Vec<Vec<usize>> = Vec::new();
+    let mut pairs = 0;
+    for s in order {
+        let more = sentences[s].len().pow(2);
+        match batches.last_mut() {
+            Some(batch) if batch.len() < MOST_SENTENCES && pairs + more <= MOST_PAIRS => {
+                batch.push(s);
+                pairs += more;
+            }
+            _ => {
+                batches.push(vec![s]);
+                pairs = more;
+            }
+        }
+    }
+    batches
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sentence(length: usize) -> Numbered {
+        Numbered { words: vec![0; length], spellings: vec![], heads: vec![], labels: vec![] }
+    }
+
+    #[test]
+    fn batches_hold_every_sentence_with_words_once_and_stay_bounded() {
+        let sentences: Vec<Numbered> = (0..300).map(|s| sentence(1 + s * 13 % 250)).collect();
+        let batches = length_batches(&sentences);
+        let mut seen = batches.concat();
+        seen.sort_unstable();
+        let expected: Vec<usize> = (0..300).filter(|&s| sentences[s].len() > 1).collect();
+        assert_eq!(seen, expected);
+        for batch in batches.iter().filter(|batch| batch.len() > 1) {
+            assert!(batch.iter().map(|&s| sentences[s].len().pow(2)).sum::<usize>() <= MOST_PAIRS);
+        }
     }
 }

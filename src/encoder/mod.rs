@@ -4,7 +4,7 @@ mod batch;
 mod parameters;
 mod vocabulary;
 
-pub use batch::Batch;
+pub use batch::{Batch, length_batches};
 pub use parameters::{Init, Parameters};
 pub use vocabulary::{Numbered, Vocabulary};
 

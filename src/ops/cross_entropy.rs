@@ -63,6 +63,23 @@ impl Choice {
     }
 }
 
+impl CrossEntropy {
+    fn backward<T: Real>(&self, scores: &[T], scale: f64) -> Vec<T> {
+        let mut d_scores = vec![T::zero(); scores.len()];
+        for choice in &self.choices {
+            let (largest, log_total) = choice.log_partition(scores);
+            for at in choice.allowed() {
+                let probability = (scores[at].to_f64() - largest - log_total).exp();
+                let target = f64::from(u8::from(at == choice.start + choice.gold));
+                if (probability - target).abs() > NEGLIGIBLE {
+                    d_scores[at] = T::from_f64(scale * (probability - target));
+                }
+            }
+        }
+        d_scores
+    }
+}
+
 impl CustomOp1 for CrossEntropy {
     fn name(&self) -> &'static str {
         "cross-entropy"
@@ -86,18 +103,7 @@ impl CustomOp1 for CrossEntropy {
     fn bwd(&self, scores: &Tensor, _result: &Tensor, grad: &Tensor) -> Result<Option<Tensor>> {
         for_real!(scores.dtype(), T, {
             let scale = values::<T>(grad)?[0].to_f64() / self.choices.len() as f64;
-            let scores_of = values::<T>(scores)?;
-            let mut d_scores = vec![0.0 as T; scores_of.len()];
-            for choice in &self.choices {
-                let (largest, log_total) = choice.log_partition(&scores_of);
-                for at in choice.allowed() {
-                    let probability = (f64::from(scores_of[at]) - largest - log_total).exp();
-                    let target = f64::from(u8::from(at == choice.start + choice.gold));
-                    if (probability - target).abs() > NEGLIGIBLE {
-                        d_scores[at] = (scale * (probability - target)) as T;
-                    }
-                }
-            }
+            let d_scores = self.backward(&values::<T>(scores)?, scale);
             Ok(Some(Tensor::from_vec(d_scores, scores.shape(), scores.device())?))
         })
     }

@@ -13,7 +13,8 @@ use rayon::prelude::*;
 /// Keeps the length of a zero vector differentiable.
 pub const EPSILON: f64 = 1e-12;
 
-const FORWARD_TILE: usize = 256;
+/// Candidates made together; they stay in the cache.
+pub(super) const FORWARD_TILE: usize = 256;
 const BACKWARD_TILE: usize = 4096;
 
 /// `dependent` and `head` `[rows, dims]` and `transform` `[dims, dims]` (input by output) give
@@ -36,7 +37,7 @@ fn plain(dependent: &Tensor, head: &Tensor, transform: &Tensor, segments: &Segme
 }
 
 /// The rows of dependent and head of every candidate edge.
-fn pair_rows(segments: &Segments) -> Vec<(u32, u32)> {
+pub(super) fn pair_rows(segments: &Segments) -> Vec<(u32, u32)> {
     let mut pairs = Vec::with_capacity(segments.pairs());
     for (start, n) in segments.ranges() {
         for dependent in start + 1..start + n {
@@ -90,7 +91,7 @@ impl EdgeNorm {
             multiply(Matrix::new(products, tile.len(), dims), transform, edges, false, Threads::All);
             edges.par_chunks_mut(dims).zip(tile).for_each(|(edge, &index)| {
                 let factor = grad[index] / norms[index];
-                vectorised(|| edge.iter_mut().for_each(|value| *value = *value * factor));
+                vectorised(|| edge.iter_mut().for_each(|value| *value *= factor));
             });
             let edges = Matrix::new(edges, tile.len(), dims);
             multiply(Matrix::new(products, tile.len(), dims).transposed(), edges, &mut d_transform, true, Threads::All);
@@ -104,7 +105,14 @@ impl EdgeNorm {
     }
 }
 
-fn fill_products<T: Real>(pairs: &[(u32, u32)], dependent: &[T], head: &[T], products: &mut [T], dims: usize) {
+/// The element-wise products of the pairs' rows.
+pub(super) fn fill_products<T: Real>(
+    pairs: &[(u32, u32)],
+    dependent: &[T],
+    head: &[T],
+    products: &mut [T],
+    dims: usize,
+) {
     vectorised(|| {
         for (&(i, j), product) in pairs.iter().zip(products.chunks_exact_mut(dims)) {
             let (a, b) = (&dependent[i as usize * dims..][..dims], &head[j as usize * dims..][..dims]);

@@ -1,6 +1,7 @@
 //! Matrix products on slices: a checked, safe face for the `gemm` crate. One of the few places with `unsafe`.
 
 use super::real::Real;
+use std::ops::Range;
 
 /// A row-major matrix view, possibly transposed and with a row stride wider than its columns.
 #[derive(Clone, Copy)]
@@ -17,6 +18,13 @@ impl<'a, T> Matrix<'a, T> {
     pub fn new(values: &'a [T], rows: usize, columns: usize) -> Self {
         assert!(values.len() >= rows * columns, "matrix view beyond its slice");
         Self { values, rows, columns, row_stride: columns, column_stride: 1 }
+    }
+
+    /// A part of this matrix; nothing moves.
+    pub fn window(self, rows: Range<usize>, columns: Range<usize>) -> Self {
+        assert!(rows.end <= self.rows && columns.end <= self.columns, "window beyond its matrix");
+        let start = rows.start * self.row_stride + columns.start * self.column_stride;
+        Self { values: &self.values[start..], rows: rows.len(), columns: columns.len(), ..self }
     }
 
     /// The same matrix with rows and columns exchanged; nothing moves.

@@ -17,6 +17,7 @@ pub mod pair_product;
 pub mod real;
 #[cfg(test)]
 pub mod reference_tests;
+pub mod triangular_norm;
 
 use crate::error::Error;
 use candle_core::{CpuStorage, Layout, Shape, Tensor};

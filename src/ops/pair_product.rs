@@ -83,7 +83,7 @@ fn scaled<T: Real>(rows: &[T], weight: &[T]) -> Vec<T> {
     let mut out = rows.to_vec();
     vectorised(|| {
         for row in out.chunks_exact_mut(weight.len().max(1)) {
-            row.iter_mut().zip(weight).for_each(|(value, &weight)| *value = *value * weight);
+            row.iter_mut().zip(weight).for_each(|(value, &weight)| *value *= weight);
         }
     });
     out

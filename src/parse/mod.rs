@@ -3,7 +3,7 @@
 pub mod tree;
 
 use crate::config::Aggregate;
-use crate::encoder::Numbered;
+use crate::encoder::{Numbered, length_batches};
 use crate::error::{Error, Result};
 use crate::model::{Model, Tables};
 use crate::score::{Scorer, best};
@@ -13,10 +13,6 @@ use rayon::prelude::*;
 
 /// Longer sentences are refused: the candidates grow with the square of the length.
 pub const MOST_WORDS: usize = 4000;
-
-/// Candidate edges scored together; keeps the memory of a batch flat whatever the sentences' lengths.
-const BATCH_PAIRS: usize = 40_000;
-const BATCH_SENTENCES: usize = 64;
 
 /// How heads are chosen from their scores.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -79,7 +75,7 @@ impl Parser {
             });
         }
         let numbered: Vec<Numbered> = sentences.iter().map(|s| self.tables.vocabulary.number(s)).collect();
-        let batches = batches(&numbered);
+        let batches = length_batches(&numbered);
         let parsed: Result<Vec<Vec<Parse>>> =
             batches.par_iter().map(|batch| self.parse_batch(&numbered, batch)).collect();
         let mut parses = vec![None; sentences.len()];
@@ -158,28 +154,6 @@ impl Parse {
     }
 }
 
-/// Indices of sentences with words, in batches of similar length and bounded candidates.
-fn batches(sentences: &[Numbered]) -> Vec<Vec<usize>> {
-    let mut order: Vec<usize> = (0..sentences.len()).filter(|&s| !sentences[s].is_empty()).collect();
-    order.sort_by_key(|&s| sentences[s].len());
-    let mut batches: Vec<Vec<usize>> = Vec::new();
-    let mut pairs = 0;
-    for s in order {
-        let more = sentences[s].len().pow(2);
-        match batches.last_mut() {
-            Some(batch) if batch.len() < BATCH_SENTENCES && pairs + more <= BATCH_PAIRS => {
-                batch.push(s);
-                pairs += more;
-            }
-            _ => {
-                batches.push(vec![s]);
-                pairs = more;
-            }
-        }
-    }
-    batches
-}
-
 /// The probability of one choice among those not excluded.
 fn softmax_at(scores: &[f32], excluded: Option<usize>, chosen: usize) -> f32 {
     let allowed = || scores.iter().enumerate().filter(|&(at, _)| Some(at) != excluded).map(|(_, &s)| f64::from(s));
@@ -191,23 +165,6 @@ fn softmax_at(scores: &[f32], excluded: Option<usize>, chosen: usize) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn sentence(length: usize) -> Numbered {
-        Numbered { words: vec![0; length], spellings: vec![], heads: vec![], labels: vec![] }
-    }
-
-    #[test]
-    fn batches_hold_every_sentence_with_words_once_and_stay_bounded() {
-        let sentences: Vec<Numbered> = (0..300).map(|s| sentence(1 + s * 13 % 250)).collect();
-        let batches = batches(&sentences);
-        let mut seen = batches.concat();
-        seen.sort_unstable();
-        let expected: Vec<usize> = (0..300).filter(|&s| sentences[s].len() > 1).collect();
-        assert_eq!(seen, expected);
-        for batch in batches.iter().filter(|batch| batch.len() > 1) {
-            assert!(batch.iter().map(|&s| sentences[s].len().pow(2)).sum::<usize>() <= BATCH_PAIRS);
-        }
-    }
 
     #[test]
     fn probabilities_add_up_to_one_without_the_excluded_choice() {

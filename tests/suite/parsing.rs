@@ -96,7 +96,7 @@ fn odd_input_gets_a_parse_or_a_clear_error_never_a_panic() {
     }
     let broken = sandbox.citree_with_input(&["parse", "t.citree"], "1\tonly two\n\n");
     assert_eq!(broken.status.code(), Some(2));
-    assert!(stderr(&broken).contains("-:1"), "{}", stderr(&broken));
+    assert!(stderr(&broken).contains("<stdin>:1"), "{}", stderr(&broken));
 }
 
 #[test]

@@ -139,7 +139,7 @@ fn mistakes_on_the_command_line_are_errors_that_say_what_to_do() {
         (train("train.conllu", &["--system", "XYz"]), "WWd, WWc"),
         (train("train.conllu", &["--resume"]), "leave out --resume"),
         (train("nowhere.conllu", &[]), "nowhere.conllu"),
-        (train("headless.conllu", &[]), "citree check"),
+        (train("headless.conllu", &[]), "annotate the word"),
         (train("empty.conllu", &[]), "no words"),
         (train("train.conllu", &["--device", "cuda"]), "--features cuda"),
     ] {
