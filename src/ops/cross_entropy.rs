@@ -3,6 +3,7 @@
 use super::real::Real;
 use super::{for_real, output, slice, values};
 use candle_core::{CpuStorage, CustomOp1, Layout, Result, Shape, Tensor, WithDType, bail};
+use candle_nn::ops::log_softmax;
 
 /// One decision within a flat tensor of scores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,8 +41,7 @@ fn plain(scores: &Tensor, choices: &[Choice]) -> Result<Tensor> {
         let gold = allowed.iter().position(|&k| k as usize == choice.gold).unwrap_or(0);
         let row = scores.narrow(0, choice.start, choice.width)?;
         let row = row.index_select(&Tensor::new(allowed, scores.device())?, 0)?;
-        let shifted = row.broadcast_sub(&row.max(0)?.detach())?;
-        losses.push((shifted.exp()?.sum_all()?.log()? - shifted.get(gold)?)?);
+        losses.push(log_softmax(&row, 0)?.get(gold)?.neg()?);
     }
     Tensor::stack(&losses, 0)?.mean(0)
 }

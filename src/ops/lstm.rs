@@ -8,6 +8,7 @@ use super::gemm::{Matrix, Threads, multiply};
 use super::real::{Real, vectorised};
 use super::{output, slice, values};
 use candle_core::{CpuStorage, CustomOp2, Layout, Result, Shape, Tensor, bail};
+use candle_nn::ops::sigmoid;
 use std::sync::Mutex;
 
 /// How many sentences are alive at each time step, in descending order.
@@ -79,8 +80,7 @@ fn plain(gates: &Tensor, recurrent: &Tensor, steps: &Steps) -> Result<Tensor> {
                 cell_before = fit(cell)?;
             }
             let gate = |k: usize| block.narrow(1, k * units, units);
-            let sigmoid = |t: Tensor| (t.neg()?.exp()? + 1.0)?.recip();
-            let (input, forget, output) = (sigmoid(gate(0)?)?, sigmoid(gate(1)?)?, sigmoid(gate(3)?)?);
+            let (input, forget, output) = (sigmoid(&gate(0)?)?, sigmoid(&gate(1)?)?, sigmoid(&gate(3)?)?);
             let cell = ((forget * cell_before)? + (input * gate(2)?.tanh()?)?)?;
             let hidden = (output * cell.tanh()?)?;
             blocks[time] = Some(hidden.clone());
