@@ -11,6 +11,7 @@ pub fn draw(sentence: &Sentence, parse: &Parse) -> String {
     let arcs = lanes(&parse.heads);
     let width = arcs.iter().map(|arc| arc.lane + 1).max().unwrap_or(0);
     let widest = forms.iter().map(|form| form.chars().count()).max().unwrap_or(0);
+    let widest_label = parse.labels.iter().map(|label| label.chars().count()).max().unwrap_or(0);
     let mut out = String::new();
     for (position, form) in forms.iter().enumerate() {
         let padding = " ".repeat(widest - form.chars().count());
@@ -20,7 +21,7 @@ pub fn draw(sentence: &Sentence, parse: &Parse) -> String {
             let doubt = if certain < 0.8 { "  ?" } else { "" };
             let _ = write!(
                 out,
-                " {}  {:.2} {:.2}{doubt}",
+                " {:widest_label$}  {:.2} {:.2}{doubt}",
                 parse.labels[position], parse.head_probabilities[position], parse.label_probabilities[position]
             );
         }
@@ -88,4 +89,39 @@ fn rail(line: usize, arcs: &[Arc], width: usize) -> String {
         _ => ' ',
     };
     std::iter::once(lead).chain(cells).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arcs_lead_from_the_line_of_the_head_to_an_arrow_at_the_dependent() {
+        let sentence = Sentence::from_forms(["We", "saw", "it"]);
+        let parse = Parse {
+            heads: vec![0, 2, 0, 2],
+            labels: ["", "nsubj", "root", "obj"].map(String::from).to_vec(),
+            head_probabilities: vec![1.0, 0.9, 1.0, 0.5],
+            label_probabilities: vec![1.0, 0.95, 1.0, 1.0],
+        };
+        let expected = [
+            "   0  ROOT ───╮",
+            "   1  We   ◂╮ │ nsubj  0.90 0.95",
+            "   2  saw  ◂┴┬╯ root   1.00 1.00",
+            "   3  it   ◂─╯  obj    0.50 1.00  ?",
+            "",
+        ];
+        assert_eq!(draw(&sentence, &parse), expected.join("\n"));
+    }
+
+    #[test]
+    fn arcs_over_the_same_lines_take_different_lanes() {
+        let arcs = lanes(&[0, 3, 1, 0, 3]);
+        for (at, a) in arcs.iter().enumerate() {
+            for b in &arcs[at + 1..] {
+                let apart = a.span().1 < b.span().0 || b.span().1 < a.span().0;
+                assert!(apart || a.lane != b.lane);
+            }
+        }
+    }
 }

@@ -143,7 +143,7 @@ impl<'a> Run<'a> {
         Ok(Some(self.trained))
     }
 
-    /// One batch: loss, gradients, update.
+    /// The next batch of the epoch: loss, gradients, update.
     pub fn step(&mut self) -> Result<StepReport> {
         let started = Instant::now();
         let material = Material {
@@ -152,7 +152,9 @@ impl<'a> Run<'a> {
             sentences: &self.data.train,
             by_label: &self.by_label,
         };
-        let query = &self.plan[self.state.batch];
+        let Some(query) = self.plan.get(self.state.batch) else {
+            return Err(Error::Training { message: "the epoch has no batch left".to_string() });
+        };
         let random = &mut self.state.random;
         let loss = match self.task {
             Task::Heads => material.head_loss(&self.trained.edges, query, random)?,
