@@ -4,10 +4,11 @@
 //! Going back, only candidates with a gradient are made again: once a model is half trained, few heads per word are
 //! in doubt, and the others cost nothing.
 
+use super::Segments;
 use super::gemm::{Matrix, Threads, multiply};
+use super::pair_kernel::{PairKernel, PairOp};
 use super::real::{Real, dot, vectorised};
-use super::{Segments, for_real, output, slice, values};
-use candle_core::{CpuStorage, CustomOp3, Layout, Result, Shape, Tensor};
+use candle_core::{Result, Tensor};
 use rayon::prelude::*;
 
 /// Keeps the length of a zero vector differentiable.
@@ -23,7 +24,7 @@ const BACKWARD_TILE: usize = 4096;
 pub fn edge_norm(dependent: &Tensor, head: &Tensor, transform: &Tensor, segments: &Segments) -> Result<Tensor> {
     if dependent.device().is_cpu() {
         let op = EdgeNorm { pairs: pair_rows(segments) };
-        dependent.contiguous()?.apply_op3(&head.contiguous()?, &transform.contiguous()?, op)
+        dependent.contiguous()?.apply_op3(&head.contiguous()?, &transform.contiguous()?, PairOp(op))
     } else {
         plain(dependent, head, transform, segments)
     }
@@ -51,8 +52,14 @@ struct EdgeNorm {
     pairs: Vec<(u32, u32)>,
 }
 
-impl EdgeNorm {
-    fn forward<T: Real>(&self, dependent: &[T], head: &[T], transform: &[T], dims: usize) -> Vec<T> {
+impl PairKernel for EdgeNorm {
+    const NAME: &str = "edge-norm";
+
+    fn pairs(&self) -> usize {
+        self.pairs.len()
+    }
+
+    fn forward<T: Real>(&self, [dependent, head, transform]: [&[T]; 3], dims: usize) -> Vec<T> {
         let mut norms = vec![T::zero(); self.pairs.len()];
         let transform = Matrix::new(transform, dims, dims);
         let scratch = || (vec![T::zero(); FORWARD_TILE * dims], vec![T::zero(); FORWARD_TILE * dims]);
@@ -139,53 +146,6 @@ fn scatter<T: Real>(
             }
         }
     });
-}
-
-impl CustomOp3 for EdgeNorm {
-    fn name(&self) -> &'static str {
-        "edge-norm"
-    }
-
-    fn cpu_fwd(
-        &self,
-        dependent: &CpuStorage,
-        dependent_layout: &Layout,
-        head: &CpuStorage,
-        head_layout: &Layout,
-        transform: &CpuStorage,
-        transform_layout: &Layout,
-    ) -> Result<(CpuStorage, Shape)> {
-        let (_, dims) = dependent_layout.shape().dims2()?;
-        for_real!(candle_core::backend::BackendStorage::dtype(dependent), T, {
-            let norms = self.forward::<T>(
-                slice(dependent, dependent_layout)?,
-                slice(head, head_layout)?,
-                slice(transform, transform_layout)?,
-                dims,
-            );
-            Ok(output(norms, self.pairs.len()))
-        })
-    }
-
-    fn bwd(
-        &self,
-        dependent: &Tensor,
-        head: &Tensor,
-        transform: &Tensor,
-        result: &Tensor,
-        grad: &Tensor,
-    ) -> Result<(Option<Tensor>, Option<Tensor>, Option<Tensor>)> {
-        for_real!(grad.dtype(), T, {
-            let (d, h, t) = (values::<T>(dependent)?, values(head)?, values(transform)?);
-            let [d_dependent, d_head, d_transform] =
-                self.backward([&d, &h, &t], &values(result)?, &values(grad)?, dependent.dim(1)?);
-            Ok((
-                Some(Tensor::from_vec(d_dependent, dependent.shape(), grad.device())?),
-                Some(Tensor::from_vec(d_head, head.shape(), grad.device())?),
-                Some(Tensor::from_vec(d_transform, transform.shape(), grad.device())?),
-            ))
-        })
-    }
 }
 
 #[cfg(test)]

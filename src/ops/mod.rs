@@ -13,6 +13,7 @@ pub mod gemm;
 pub mod gradcheck;
 pub mod linear;
 pub mod lstm;
+pub mod pair_kernel;
 pub mod pair_product;
 pub mod real;
 #[cfg(test)]

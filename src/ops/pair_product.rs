@@ -1,9 +1,10 @@
 //! Weighted products of every word with every position of its sentence: the numerators of all candidate edges.
 
+use super::Segments;
 use super::gemm::{Matrix, Threads, multiply};
+use super::pair_kernel::{PairKernel, PairOp};
 use super::real::{Real, vectorised};
-use super::{Segments, for_real, output, slice, values};
-use candle_core::{CpuStorage, CustomOp3, Layout, Result, Shape, Tensor};
+use candle_core::{Result, Tensor};
 
 /// `dependent` and `head` `[rows, dims]` and `weight` `[dims]` give `sum_k dependent[i,k] · weight[k] · head[j,k]` for
 /// each sentence, each word `i` (not ROOT) and each position `j`: a flat `[pairs]`, `[dependent][head]` within a
@@ -11,7 +12,7 @@ use candle_core::{CpuStorage, CustomOp3, Layout, Result, Shape, Tensor};
 pub fn pair_product(dependent: &Tensor, head: &Tensor, weight: &Tensor, segments: &Segments) -> Result<Tensor> {
     if dependent.device().is_cpu() {
         let op = PairProduct { segments: segments.clone() };
-        dependent.contiguous()?.apply_op3(&head.contiguous()?, &weight.contiguous()?, op)
+        dependent.contiguous()?.apply_op3(&head.contiguous()?, &weight.contiguous()?, PairOp(op))
     } else {
         plain(dependent, head, weight, segments)
     }
@@ -33,9 +34,14 @@ struct PairProduct {
     segments: Segments,
 }
 
-impl PairProduct {
-    fn forward<T: Real>(&self, dependent: &[T], head: &[T], weight: &[T]) -> Vec<T> {
-        let dims = weight.len();
+impl PairKernel for PairProduct {
+    const NAME: &str = "pair-product";
+
+    fn pairs(&self) -> usize {
+        self.segments.pairs()
+    }
+
+    fn forward<T: Real>(&self, [dependent, head, weight]: [&[T]; 3], dims: usize) -> Vec<T> {
         let mut out = vec![T::zero(); self.segments.pairs()];
         let mut at = 0;
         for (start, n) in self.segments.ranges() {
@@ -48,8 +54,13 @@ impl PairProduct {
         out
     }
 
-    fn backward<T: Real>(&self, dependent: &[T], head: &[T], weight: &[T], grad: &[T]) -> [Vec<T>; 3] {
-        let dims = weight.len();
+    fn backward<T: Real>(
+        &self,
+        [dependent, head, weight]: [&[T]; 3],
+        _result: &[T],
+        grad: &[T],
+        dims: usize,
+    ) -> [Vec<T>; 3] {
         let mut d_dependent = vec![T::zero(); dependent.len()];
         let mut d_head = vec![T::zero(); head.len()];
         let mut d_weight = vec![T::zero(); dims];
@@ -87,50 +98,6 @@ fn scaled<T: Real>(rows: &[T], weight: &[T]) -> Vec<T> {
         }
     });
     out
-}
-
-impl CustomOp3 for PairProduct {
-    fn name(&self) -> &'static str {
-        "pair-product"
-    }
-
-    fn cpu_fwd(
-        &self,
-        dependent: &CpuStorage,
-        dependent_layout: &Layout,
-        head: &CpuStorage,
-        head_layout: &Layout,
-        weight: &CpuStorage,
-        weight_layout: &Layout,
-    ) -> Result<(CpuStorage, Shape)> {
-        for_real!(candle_core::backend::BackendStorage::dtype(dependent), T, {
-            let out = self.forward::<T>(
-                slice(dependent, dependent_layout)?,
-                slice(head, head_layout)?,
-                slice(weight, weight_layout)?,
-            );
-            Ok(output(out, self.segments.pairs()))
-        })
-    }
-
-    fn bwd(
-        &self,
-        dependent: &Tensor,
-        head: &Tensor,
-        weight: &Tensor,
-        _result: &Tensor,
-        grad: &Tensor,
-    ) -> Result<(Option<Tensor>, Option<Tensor>, Option<Tensor>)> {
-        for_real!(grad.dtype(), T, {
-            let [d_dependent, d_head, d_weight] =
-                self.backward::<T>(&values(dependent)?, &values(head)?, &values(weight)?, &values(grad)?);
-            Ok((
-                Some(Tensor::from_vec(d_dependent, dependent.shape(), grad.device())?),
-                Some(Tensor::from_vec(d_head, head.shape(), grad.device())?),
-                Some(Tensor::from_vec(d_weight, weight.shape(), grad.device())?),
-            ))
-        })
-    }
 }
 
 #[cfg(test)]
