@@ -95,11 +95,20 @@ impl Model {
 impl Trained {
     /// A model with fresh parameters; the two tasks draw them from different seeds.
     pub fn new(task: Task, config: &Config, vocabulary: &Vocabulary, device: &Device) -> Result<Self> {
+        Self::with_parameters(Parameters::default(), task, config, vocabulary, device)
+    }
+
+    fn with_parameters(
+        mut parameters: Parameters,
+        task: Task,
+        config: &Config,
+        vocabulary: &Vocabulary,
+        device: &Device,
+    ) -> Result<Self> {
         let seed = config.seed.wrapping_mul(2).wrapping_add(u64::from(task == Task::Labels));
         let config = Config { seed, ..config.clone() };
         let classes = task.classes(vocabulary.labels().len());
         let weights = (config.system.learning == Basis::Weights).then_some(classes);
-        let mut parameters = Parameters::default();
         let edges = EdgeModel::new(&config, vocabulary, weights, &mut parameters, device)?;
         Ok(Self { task, parameters, edges, sums: None })
     }
@@ -138,7 +147,7 @@ impl Trained {
     }
 
     fn load(task: Task, config: &Config, vocabulary: &Vocabulary, folder: &Path, device: &Device) -> Result<Self> {
-        let mut trained = Self::new(task, config, vocabulary, device)?;
+        let mut trained = Self::with_parameters(Parameters::blank(), task, config, vocabulary, device)?;
         let path = trained.path(folder);
         let file = TensorFile::read(&path)?;
         let refuse = |expected: String, found: String, remedy: &str| Error::Bundle {

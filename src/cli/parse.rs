@@ -7,6 +7,7 @@ use citree::config::Aggregate;
 use citree::model::Model;
 use citree::parse::{Decode, Parser};
 use citree::treebank::{Sentence, open, write_sentence};
+use indicatif::{ProgressBar, ProgressStyle};
 use std::io::{BufRead, BufReader, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -69,6 +70,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         arcs: args.format == "arcs",
         out: std::io::BufWriter::new(std::io::stdout().lock()),
         waiting: Vec::new(),
+        bar: progress_bar()?,
         // A person who types wants an answer to each line.
         chunk: if is_terminal(&args.file) { 1 } else { CHUNK },
     };
@@ -85,7 +87,17 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         }
     }
     output.flush()?;
+    output.bar.finish_and_clear();
     Ok(ExitCode::SUCCESS)
+}
+
+/// Counts sentences where a person watches and the parses go elsewhere.
+fn progress_bar() -> anyhow::Result<ProgressBar> {
+    if std::io::stdout().is_terminal() || !std::io::stderr().is_terminal() {
+        return Ok(ProgressBar::hidden());
+    }
+    let style = ProgressStyle::with_template("{spinner} {pos} sentences, {per_sec}")?;
+    Ok(ProgressBar::new_spinner().with_style(style))
 }
 
 fn is_terminal(path: &Path) -> bool {
@@ -106,6 +118,7 @@ struct Output<'a, W: Write> {
     arcs: bool,
     out: W,
     waiting: Vec<Sentence>,
+    bar: ProgressBar,
     chunk: usize,
 }
 
@@ -117,6 +130,7 @@ impl<W: Write> Output<'_, W> {
 
     fn flush(&mut self) -> anyhow::Result<()> {
         let parses = self.parser.parse(&self.waiting)?;
+        self.bar.inc(self.waiting.len() as u64);
         for (mut sentence, parse) in self.waiting.drain(..).zip(&parses) {
             parse.annotate(&mut sentence, self.scores);
             if self.arcs {

@@ -11,11 +11,13 @@ pub struct Parameters {
     vars: BTreeMap<String, Var>,
     /// `f32`, but for gradient checks.
     dtype: DType,
+    /// Whether new parameters are drawn; zeros where they are about to be read from a file.
+    draw: bool,
 }
 
 impl Default for Parameters {
     fn default() -> Self {
-        Self { vars: BTreeMap::new(), dtype: DType::F32 }
+        Self { vars: BTreeMap::new(), dtype: DType::F32, draw: true }
     }
 }
 
@@ -32,6 +34,11 @@ pub enum Init {
 }
 
 impl Parameters {
+    /// Parameters that start at zero, to be filled by [`set_values`](Self::set_values).
+    pub fn blank() -> Self {
+        Self { draw: false, ..Self::default() }
+    }
+
     /// Parameters in double precision, in which finite differences can check the gradients of a whole model.
     #[cfg(test)]
     pub fn double_precision() -> Self {
@@ -45,7 +52,8 @@ impl Parameters {
             Init::Normal => random.normal(),
             Init::Uniform { fan } => (random.unit() * 2.0 - 1.0) / (fan as f32).sqrt(),
         };
-        let values: Vec<f32> = (0..shape.iter().product()).map(|_| draw()).collect();
+        let count = shape.iter().product();
+        let values: Vec<f32> = if self.draw { (0..count).map(|_| draw()).collect() } else { vec![0.0; count] };
         let var = Var::from_tensor(&Tensor::from_vec(values, shape, device)?.to_dtype(self.dtype)?)?;
         let tensor = var.as_tensor().clone();
         self.vars.insert(name.to_string(), var);
@@ -69,17 +77,6 @@ impl Parameters {
                 message: format!("parameter {name} is missing or has another size than {:?}", var.dims()),
             })?;
             var.set(&Tensor::from_slice(new, var.shape(), var.device())?)?;
-        }
-        Ok(())
-    }
-
-    /// Replaces all values with tensors of any float type; names and shapes must be those of this model.
-    pub fn set_tensors(&self, tensors: &BTreeMap<String, Tensor>) -> Result<()> {
-        for (name, var) in self.iter() {
-            let new = tensors.get(name).filter(|new| new.dims() == var.dims()).ok_or_else(|| Error::Tensor {
-                message: format!("parameter {name} is missing or has another shape than {:?}", var.dims()),
-            })?;
-            var.set(&new.to_dtype(DType::F32)?.to_device(var.device())?)?;
         }
         Ok(())
     }
