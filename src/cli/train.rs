@@ -104,14 +104,24 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let model = citree::train::train(&config, &train, &dev, &args.bundle, args.resume, &device, &mut progress);
     progress.finish();
     let Some(model) = model? else {
-        let resume = "the same command with --resume";
-        writeln!(std::io::stderr(), "stopped; everything is saved. Go on with {resume}")?;
+        writeln!(std::io::stderr(), "stopped; everything is saved. Go on with:\n  {}", resume_command())?;
         return Ok(ExitCode::from(130));
     };
     report(&model, &dev, &device)?;
     let bundle = args.bundle.display();
     writeln!(std::io::stderr(), "wrote {bundle}; try: echo 'She reads old letters.' | citree parse {bundle} --text")?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// This process's command with `--resume`, fit to be pasted into a shell.
+fn resume_command() -> String {
+    let plain = |c: char| c.is_alphanumeric() || "-_./:=,+%@".contains(c);
+    let quoted = |word: String| match !word.is_empty() && word.chars().all(plain) {
+        true => word,
+        false => format!("'{}'", word.replace('\'', "'\\''")),
+    };
+    let words = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).filter(|word| word != "--resume");
+    words.chain(["--resume".to_string()]).map(quoted).collect::<Vec<_>>().join(" ")
 }
 
 fn configuration(args: &Args) -> anyhow::Result<Config> {
