@@ -107,6 +107,7 @@ impl Encoder {
         let spellings = char_cnn(&taps, &self.char_bias, batch.spellings.clone())?;
         let words = self.words.index_select(&ids(&batch.words)?, 0)?;
         let spelled = spellings.index_select(&ids(&batch.spelling_of)?, 0)?;
+        // Whatever else is known of a word (frozen vectors, BERT) joins here, a tensor of packed rows each.
         let mut rows = drop(Tensor::cat(&[words, spelled], 1)?)?;
         for layer in &self.layers {
             let gates = linear(&rows, &layer.input, &layer.bias)?;
