@@ -21,7 +21,7 @@ use std::process::ExitCode;
     version,
     after_help = "\
 Start here:
-  citree demo                                     train on a built-in treebank, parse, show (under a minute)
+  citree demo                                     train, parse and show, in under a minute
   citree fetch UD_English-EWT --release 2.7       get a real treebank
   citree train --train T.conllu --dev D.conllu en.citree
   echo 'She reads old letters.' | citree parse en.citree --text
