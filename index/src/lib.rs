@@ -1,7 +1,72 @@
 //! The edge index of citree: f32 rows, integer ids and label ranges; nothing of tensors, treebanks or strings.
 //!
-//! So far it holds the one thing that parsing needs: [`Sums`], the summed rows of every class.
+//! A [`Builder`] takes the edges of a treebank one by one, each with a row for edge identification and one for label
+//! classification, and writes them to files that an [`Index`] maps. Rows are ordered by label, so that the support of a
+//! label is one range. A [`Space`] holds the rows of one model and answers which edges are [nearest](Space::nearest) to a
+//! row: over a graph of compact rows, or exactly; the similarities are always those of the rows themselves.
+//!
+//! ```
+//! use citree_index::{Builder, Edge, GraphSpec, Index, Metric, Spec, SpaceSpec};
+//!
+//! let folder = tempfile::tempdir()?;
+//! let space = SpaceSpec { dims: 2, metric: Metric::Cosine };
+//! let spec = Spec {
+//!     heads: space,
+//!     labels: space,
+//!     label_counts: vec![1, 1],
+//!     model: b"model".to_vec(),
+//!     treebank: b"treebank".to_vec(),
+//!     graph: GraphSpec::default(),
+//! };
+//! let mut builder = Builder::create(folder.path(), spec)?;
+//! let sentence = builder.add_sentence(b"she sleeps")?;
+//! builder.add_edge(Edge { sentence, dependent: 2, head: 0, label: 1 }, &[0.6, 0.8], &[1.0, 0.0])?;
+//! builder.add_edge(Edge { sentence, dependent: 1, head: 2, label: 0 }, &[1.0, 0.0], &[0.0, 1.0])?;
+//! builder.finish(&|_| {})?;
+//!
+//! let index = Index::open(folder.path())?;
+//! let answer = index.heads().nearest(&[0.8, 0.6]).count(1).run()?;
+//! let hit = answer.hits[0];
+//! assert_eq!(index.edge(hit.edge).map(|edge| edge.dependent), Some(2));
+//! assert!((hit.similarity - 0.96).abs() < 1e-6);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
+mod builder;
+mod compact;
+mod container;
+mod edges;
+mod error;
+mod exact;
+mod format;
+mod generation;
+mod graph;
+mod grow;
+mod hash;
+mod index;
+mod map;
+mod meta;
+mod recall;
+mod rows;
+mod search;
+mod simd;
+mod space;
 mod sums;
+#[cfg(test)]
+#[path = "../tests/it/random.rs"]
+mod testing;
+mod verify;
+mod walk;
+mod writer;
 
+pub use builder::{Builder, Progress, Spec, Which};
+pub use edges::Edge;
+pub use error::Error;
+pub use format::VERSION;
+pub use index::Index;
+pub use meta::{GraphFacts, Manifest, Metric, SpaceFacts};
+pub use rows::Hit;
+pub use search::{Answer, Nearest};
+pub use space::Space;
 pub use sums::Sums;
+pub use writer::{GraphSpec, Phase, SpaceSpec};

@@ -1,0 +1,165 @@
+//! Generations: a build writes beside what is there, and one rename makes it current.
+//!
+//! ```text
+//! index/LOCK          held by the one writer
+//! index/CURRENT       the name of the current generation, replaced by rename
+//! index/gen-000001/   never changed once it has this name; each reader holds a shared lock on its manifest
+//! index/new-000002/   a build in progress, or what a crash left of one
+//! ```
+
+use std::{
+    fs::{self, File, OpenOptions, TryLockError},
+    io::{ErrorKind, Write},
+    path::{Path, PathBuf},
+};
+
+use crate::error::{Error, IoContext, REBUILD, Result};
+
+/// The file of a generation that readers lock.
+pub(crate) const MANIFEST: &str = "manifest";
+
+const WAIT: &str = "wait until it is done, or stop it";
+const BUILD: &str = "build one first (citree index)";
+
+/// The right to build in a folder, and the folder in which to build.
+#[derive(Debug)]
+pub(crate) struct Draft {
+    folder: PathBuf,
+    number: u64,
+    published: bool,
+    _lock: Lock,
+}
+
+/// A lock on a file. Given up by name, not by closing: a child process may hold a copy of the open file for a moment.
+#[derive(Debug)]
+pub(crate) struct Lock(File);
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // Closing follows and gives it up too, if later.
+        let _ = self.0.unlock();
+    }
+}
+
+impl Draft {
+    /// Takes the writer's lock and clears away what crashed builds left.
+    pub(crate) fn begin(folder: &Path) -> Result<Self> {
+        fs::create_dir_all(folder).at("create", folder)?;
+        let path = folder.join("LOCK");
+        let lock = OpenOptions::new().create(true).truncate(false).write(true).open(&path).at("open", &path)?;
+        match lock.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Err(Error::Busy { path: folder.to_owned(), remedy: WAIT }),
+            Err(TryLockError::Error(source)) => return Err(Error::Io { path, action: "lock", source }),
+        }
+        let mut newest = 0;
+        for entry in fs::read_dir(folder).at("read", folder)? {
+            let name = entry.at("read", folder)?.file_name().to_string_lossy().into_owned();
+            newest = newest.max(name.strip_prefix("gen-").and_then(|number| number.parse().ok()).unwrap_or(0));
+            if name.starts_with("new-") {
+                let left = folder.join(name);
+                fs::remove_dir_all(&left).at("remove", &left)?;
+            }
+        }
+        let draft = Self { folder: folder.to_owned(), number: newest + 1, published: false, _lock: Lock(lock) };
+        fs::create_dir(draft.path()).at("create", &draft.path())?;
+        Ok(draft)
+    }
+
+    /// Where to write the files.
+    pub(crate) fn path(&self) -> PathBuf {
+        self.folder.join(format!("new-{:06}", self.number))
+    }
+
+    /// Makes the draft the current generation. Its files are on the disk already; here follow folder, name and pointer.
+    pub(crate) fn publish(mut self) -> Result<u64> {
+        let name = format!("gen-{:06}", self.number);
+        sync_folder(&self.path())?;
+        fs::rename(self.path(), self.folder.join(&name)).at("rename", &self.path())?;
+        sync_folder(&self.folder)?;
+        let (next, current) = (self.folder.join("CURRENT.new"), self.folder.join("CURRENT"));
+        let mut file = File::create(&next).at("create", &next)?;
+        file.write_all(format!("{name}\n").as_bytes()).at("write", &next)?;
+        file.sync_all().at("save", &next)?;
+        fs::rename(&next, &current).at("rename", &next)?;
+        sync_folder(&self.folder)?;
+        self.published = true;
+        self.sweep(&name);
+        Ok(self.number)
+    }
+
+    /// Removes generations that nobody reads any more; one that is in use stays for a later build to remove.
+    fn sweep(&self, current: &str) {
+        for entry in fs::read_dir(&self.folder).into_iter().flatten().flatten() {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if !name.starts_with("gen-") || name == current {
+                continue;
+            }
+            let unread = match File::open(entry.path().join(MANIFEST)) {
+                Ok(file) => file.try_lock().is_ok().then(|| Some(Lock(file))),
+                // An earlier sweep was interrupted.
+                Err(error) => (error.kind() == ErrorKind::NotFound).then_some(None),
+            };
+            if unread.is_some() {
+                let _ = fs::remove_dir_all(entry.path());
+            }
+        }
+    }
+}
+
+impl Drop for Draft {
+    fn drop(&mut self) {
+        if !self.published {
+            // What cannot be removed now, the next build removes.
+            let _ = fs::remove_dir_all(self.path());
+        }
+    }
+}
+
+/// The current generation's folder and number, locked for reading.
+pub(crate) fn current(folder: &Path) -> Result<(PathBuf, u64, Lock)> {
+    let pointer = folder.join("CURRENT");
+    let damaged = |what: &str, expected: &str, found: String| Error::Damaged {
+        path: pointer.clone(),
+        what: what.into(),
+        expected: expected.into(),
+        found,
+        remedy: REBUILD,
+    };
+    let mut name = String::new();
+    // Between reading the pointer and taking the lock a writer may publish and sweep: then the pointer has moved.
+    for _ in 0..100 {
+        name = match fs::read_to_string(&pointer) {
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                return Err(Error::Missing { path: folder.to_owned(), remedy: BUILD });
+            }
+            name => name.at("read", &pointer)?.trim_end().to_owned(),
+        };
+        let number = name.strip_prefix("gen-").and_then(|number| number.parse().ok());
+        let Some(number) = number else { return Err(damaged("the name in it", "gen- and a number", name)) };
+        let path = folder.join(&name);
+        let manifest = path.join(MANIFEST);
+        let file = match File::open(&manifest) {
+            Err(error) if error.kind() == ErrorKind::NotFound => continue,
+            file => file.at("open", &manifest)?,
+        };
+        match file.try_lock_shared() {
+            // A sweep may have removed it between opening and locking.
+            Ok(()) if manifest.exists() => return Ok((path, number, Lock(file))),
+            Ok(()) | Err(TryLockError::WouldBlock) => {}
+            Err(TryLockError::Error(source)) => return Err(Error::Io { path: manifest, action: "lock", source }),
+        }
+    }
+    Err(damaged("the generation that it names", "there", format!("missing ({name})")))
+}
+
+#[cfg(unix)]
+fn sync_folder(path: &Path) -> Result<()> {
+    File::open(path).and_then(|folder| folder.sync_all()).at("save", path)
+}
+
+#[cfg(not(unix))]
+fn sync_folder(_: &Path) -> Result<()> {
+    // Other systems offer no such call for folders; renames there are on the disk when they return.
+    Ok(())
+}

@@ -1,0 +1,81 @@
+//! Checking a whole index, byte by byte and part against part.
+
+use rayon::prelude::*;
+
+use crate::{
+    error::Result,
+    graph::Graph,
+    index::Index,
+    map::View,
+    rows::{NONE, fits, nodes, twins},
+    space::Space,
+    writer::label_sums,
+};
+
+/// Checks all files of an index and what they say about each other.
+pub(crate) fn verify(index: &Index) -> Result<()> {
+    index.manifest_file.check()?;
+    index.edges.check()?;
+    space(index.heads(), index.manifest().heads.distinct)?;
+    space(index.labels(), index.manifest().label_space.distinct)
+}
+
+fn space(space: &Space, distinct: u64) -> Result<()> {
+    let file = &space.file;
+    file.check()?;
+    let (rows, dims) = (&space.rows, space.dims());
+    if let Some(place) = (0..space.count() as u32)
+        .into_par_iter()
+        .find_first(|place| rows.get(*place).is_none_or(|row| fits(row, dims, space.metric()).is_err()))
+    {
+        return Err(file.damaged(format!("row {place}"), "finite and of its length", "not"));
+    }
+    let ranges: Vec<_> = (0..space.edges.labels() as u32).map(|label| space.edges.range(label)).collect();
+    let starts: Vec<u64> = [0].into_iter().chain(ranges.iter().map(|range| range.end as u64)).collect();
+    let sums = label_sums(&rows.values, dims, &starts);
+    if let Some(i) = (0..sums.len()).find(|i| space.sums[*i].to_bits() != sums[*i].to_bits()) {
+        return Err(file.damaged(format!("the sum of label {}", i / dims), sums[i], space.sums[i]));
+    }
+    let counts = ranges.iter().map(|range| range.len() as u64).chain([space.count() as u64]);
+    if !counts.eq(space.counts.iter().copied()) {
+        return Err(file.damaged("the number of rows of a label", "that of its range", "another"));
+    }
+    let odd = (0..space.count() as u32).into_par_iter().map_init(Vec::new, |scratch, place| {
+        rows.get(place).is_none_or(|row| !rows.compact.same(place, row, scratch)).then_some(place)
+    });
+    if let Some(place) = odd.flatten().min() {
+        return Err(file.damaged(format!("compact row {place}"), "that of its row", "another"));
+    }
+    if *rows.twins != twins(&rows.values, dims) {
+        return Err(file.damaged("the table of twins", "that of the rows", "another"));
+    }
+    let nodes = nodes(&rows.twins);
+    if nodes.len() as u64 != distinct {
+        return Err(file.damaged("the number of distinct rows", distinct, nodes.len()));
+    }
+    space.graph.as_ref().map_or(Ok(()), |graph| links(space, graph, &nodes))
+}
+
+fn links(space: &Space, graph: &Graph<View<u32>>, nodes: &[u32]) -> Result<()> {
+    let file = &space.file;
+    for level in 0..=graph.ranges.len() {
+        let layer = graph.layer(level);
+        for (place, block) in layer.blocks() {
+            let end = block.iter().position(|link| *link == NONE).unwrap_or(block.len());
+            let (links, rest) = block.split_at(end);
+            let node = |place: &u32| nodes.binary_search(place).is_ok() && layer.contains(*place);
+            let good = |link: &u32| *link != place && node(link);
+            let linked = links.iter().all(good) && rest.iter().all(|link| *link == NONE);
+            if !linked || !node(&place) && (level > 0 || !links.is_empty()) {
+                return Err(file.damaged(format!("a link of row {place}"), format!("a node of layer {level}"), "not"));
+            }
+        }
+        if !layer.contains(graph.entry) {
+            return Err(file.damaged("the entry of the graph", format!("in layer {level}"), graph.entry));
+        }
+    }
+    match graph.unreachable(nodes).first() {
+        Some(lost) => Err(file.damaged(format!("row {lost}"), "reachable in the graph", "not")),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,181 @@
+//! The walk: best first over the links of a layer, by estimates from compact rows.
+
+use crate::{
+    compact::{Compact, Query},
+    graph::{Graph, Layer},
+    simd::prefetch,
+};
+
+/// A row that the walk has come to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Candidate {
+    pub(crate) estimate: f32,
+    pub(crate) id: u32,
+    /// Its links have been followed.
+    followed: bool,
+    /// It passes the filter; others only lead on.
+    pub(crate) passes: bool,
+}
+
+/// Memory of a walk, to be used again by the next.
+#[derive(Debug, Default)]
+pub(crate) struct Scratch {
+    /// One bit a row; those set are listed in `touched`, so that clearing costs what the walk cost.
+    seen: Vec<u64>,
+    touched: Vec<u32>,
+    /// The best rows so far, best first.
+    pub(crate) pool: Vec<Candidate>,
+    fresh: Vec<u32>,
+    products: Vec<i32>,
+    estimates: Vec<f32>,
+}
+
+/// Rows that a filter may turn away before the walk gives up: then a scan is cheaper.
+const TURNED_AWAY: usize = 1024;
+
+impl Scratch {
+    fn reset(&mut self, count: usize) {
+        self.touched.drain(..).for_each(|id| self.seen[id as usize / 64] = 0);
+        self.seen.resize(count.div_ceil(64), 0);
+        self.pool.clear();
+    }
+
+    /// Estimates for the rows in `fresh`.
+    fn estimate(&mut self, compact: &Compact, query: &Query) {
+        self.products.resize(self.fresh.len(), 0);
+        self.estimates.resize(self.fresh.len(), 0.0);
+        compact.estimates(query, &self.fresh, &mut self.products, &mut self.estimates);
+    }
+
+    /// Takes up the links that were not seen before. Whatever a file says, only numbers of rows are followed.
+    #[inline]
+    fn take(&mut self, links: &[u32], count: usize) {
+        self.fresh.resize(links.len(), 0);
+        let mut count_fresh = 0;
+        for &id in links {
+            // The end mark is larger than any row's number: one comparison ends the list and guards against damage.
+            if id as usize >= count {
+                break;
+            }
+            // Without a branch on what was seen: that is as good as random, and a wrong guess costs more than the rest.
+            let word = &mut self.seen[id as usize / 64];
+            let fresh = !(*word >> (id % 64)) & 1;
+            *word |= 1 << (id % 64);
+            self.fresh[count_fresh] = id;
+            count_fresh += fresh as usize;
+        }
+        self.fresh.truncate(count_fresh);
+        self.touched.extend_from_slice(&self.fresh);
+    }
+}
+
+/// Goes down the upper layers from the top to just above `level`, in each to the row most like the query.
+pub(crate) fn descend<S: std::ops::Deref<Target = [u32]>>(
+    graph: &Graph<S>,
+    compact: &Compact,
+    query: &Query,
+    level: usize,
+    scratch: &mut Scratch,
+) -> u32 {
+    let mut best = graph.entry;
+    let mut products = [0];
+    let mut highest = [f32::NEG_INFINITY];
+    compact.estimates(query, &[best], &mut products, &mut highest);
+    for layer in (level + 1..=graph.ranges.len()).rev().map(|level| graph.layer(level)) {
+        loop {
+            let links = layer.links(best);
+            let end = links.iter().position(|id| *id as usize >= compact.count()).unwrap_or(links.len());
+            scratch.fresh.clear();
+            scratch.fresh.extend_from_slice(&links[..end]);
+            scratch.estimate(compact, query);
+            let before = highest[0];
+            for (id, estimate) in scratch.fresh.iter().zip(&scratch.estimates) {
+                if *estimate > highest[0] {
+                    (highest[0], best) = (*estimate, *id);
+                }
+            }
+            // Estimates strictly rise, so this ends.
+            if highest[0] <= before {
+                break;
+            }
+        }
+    }
+    best
+}
+
+/// Walks a layer from `starts` and leaves the best `effort` rows that pass in the pool, among others that do not.
+/// Returns false where the filter turns away so much that a scan of all rows is cheaper.
+pub(crate) fn walk(
+    layer: Layer<'_>,
+    compact: &Compact,
+    query: &Query,
+    starts: &[u32],
+    effort: usize,
+    passes: impl Fn(u32) -> bool,
+    scratch: &mut Scratch,
+) -> bool {
+    let count = compact.count();
+    scratch.reset(count);
+    scratch.take(starts, count);
+    let (mut passing, mut next) = (0, 0);
+    loop {
+        scratch.estimate(compact, query);
+        for i in 0..scratch.fresh.len() {
+            let (id, estimate) = (scratch.fresh[i], scratch.estimates[i]);
+            let pool = &mut scratch.pool;
+            if passing >= effort && pool.last().is_some_and(|last| estimate <= last.estimate) {
+                continue;
+            }
+            let passes = passes(id);
+            let place = pool.partition_point(|other| other.estimate >= estimate);
+            pool.insert(place, Candidate { estimate, id, followed: false, passes });
+            next = next.min(place);
+            passing += usize::from(passes);
+            while passing > effort {
+                passing -= usize::from(pool.pop().is_some_and(|last| last.passes));
+            }
+        }
+        if scratch.pool.len() > effort + TURNED_AWAY {
+            return false;
+        }
+        while scratch.pool.get(next).is_some_and(|candidate| candidate.followed) {
+            next += 1;
+        }
+        let Some(candidate) = scratch.pool.get_mut(next) else { return true };
+        candidate.followed = true;
+        let links = layer.links(candidate.id);
+        if let Some(second) = scratch.pool.get(next + 1) {
+            prefetch(layer.links(second.id));
+        }
+        scratch.take(links, count);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        compact::tests::stored,
+        grow::Growing,
+        testing::{Random, cone},
+    };
+
+    #[test]
+    fn the_pool_holds_as_many_rows_that_pass_as_the_effort_says_and_a_filter_that_stops_nearly_all_ends_the_walk() {
+        let rows = cone(&mut Random::new(4), 3000, 12, 10, 0.9);
+        let compact = stored(&rows, 12);
+        let mut growing = Growing::new(&compact, &(0..3000).collect::<Vec<_>>(), 8, 40);
+        growing.grow(3000, &|_| {});
+        let (layer, query) = (growing.graph.layer(0), compact.query(&rows[..12]));
+        let mut scratch = Scratch::default();
+        for filter in [1, 2, 5] {
+            assert!(walk(layer, &compact, &query, &[7], 30, |id| id % filter == 0, &mut scratch));
+            let passing = scratch.pool.iter().filter(|candidate| candidate.passes);
+            assert_eq!(passing.clone().count(), 30);
+            assert!(passing.clone().all(|candidate| candidate.id % filter == 0));
+            assert!(scratch.pool.is_sorted_by(|a, b| a.estimate >= b.estimate));
+            assert!(scratch.pool.last().is_some_and(|last| last.passes || filter > 1));
+        }
+        assert!(!walk(layer, &compact, &query, &[7], 30, |_| false, &mut scratch));
+    }
+}

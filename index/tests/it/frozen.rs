@@ -1,0 +1,27 @@
+//! Indexes that earlier versions wrote: every later version must open them, or say that it cannot.
+
+use std::path::{Path, PathBuf};
+
+use citree_index::Index;
+
+use crate::make::Treebank;
+
+fn folder(version: u32) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/frozen").join(format!("version-{version}"))
+}
+
+#[test]
+fn an_index_of_version_1_opens_and_answers_as_when_it_was_written() {
+    let index = Index::open(folder(1)).unwrap();
+    index.verify().unwrap();
+    let treebank = Treebank::to_freeze();
+    let order = treebank.order();
+    assert_eq!(index.manifest().model, b"a model");
+    assert_eq!(index.sentence(5), Some(&b"sentence 5"[..]));
+    for (number, i) in order.iter().enumerate() {
+        assert_eq!(index.edge(number as u32), Some(treebank.edges[*i]));
+        assert_eq!(index.heads().row(number as u32).unwrap(), treebank.head(*i));
+        let answer = index.heads().nearest(treebank.head(*i)).count(1).run().unwrap();
+        assert_eq!((answer.hits[0].edge, answer.exact), (number as u32, false));
+    }
+}

@@ -1,0 +1,153 @@
+//! Rebuilding beside readers, beside other writers, and through crashes.
+
+use std::{
+    fs,
+    path::Path,
+    process::{Command, Stdio},
+    sync::atomic::{AtomicBool, Ordering},
+    time::Duration,
+};
+
+use citree_index::{Error, Index};
+
+use crate::{make::Treebank, random::Random};
+
+fn generations(folder: &Path) -> Vec<String> {
+    let names = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut names: Vec<String> = names.filter(|name| name.starts_with("gen-") || name.starts_with("new-")).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn a_folder_without_an_index_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let error = Index::open(folder.path()).unwrap_err();
+    assert!(matches!(error, Error::Missing { .. }));
+    assert!(error.to_string().ends_with("build one first (citree index)"));
+}
+
+#[test]
+fn an_index_of_another_model_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let index = Treebank::small(1).build(folder.path());
+    index.require_model(b"a model").unwrap();
+    assert!(matches!(index.require_model(b"another"), Err(Error::Model { .. })));
+}
+
+#[test]
+fn of_two_writers_the_second_is_told_to_wait() {
+    let folder = tempfile::tempdir().unwrap();
+    let first = Treebank::small(1).filled(folder.path()).unwrap();
+    let Err(error) = Treebank::small(2).filled(folder.path()) else { panic!("two writers") };
+    assert!(matches!(error, Error::Busy { .. }));
+    assert!(error.to_string().ends_with("wait until it is done, or stop it"));
+    first.finish(&|_| {}).unwrap();
+    assert_eq!(Treebank::small(2).build(folder.path()).generation(), 2);
+}
+
+#[test]
+fn a_builder_that_is_dropped_leaves_the_folder_as_it_was() {
+    let folder = tempfile::tempdir().unwrap();
+    let treebank = Treebank::small(1);
+    treebank.build(folder.path());
+    drop(Treebank::small(2).filled(folder.path()).unwrap());
+    assert_eq!(generations(folder.path()), ["gen-000001"]);
+    let index = Index::open(folder.path()).unwrap();
+    let hit = index.heads().nearest(treebank.head(5)).exact().run().unwrap().hits[0];
+    assert_eq!(index.edge(hit.edge), Some(treebank.edges[5]));
+}
+
+#[test]
+fn a_reader_keeps_its_generation_and_the_next_build_after_it_clears_it_away() {
+    let folder = tempfile::tempdir().unwrap();
+    let (old, new) = (Treebank::small(1), Treebank::small(2));
+    let reader = old.build(folder.path());
+    let newer = new.build(folder.path());
+    assert_eq!((reader.generation(), newer.generation()), (1, 2));
+    assert_eq!(reader.heads().row(0).unwrap(), old.head(old.order()[0]));
+    assert_eq!(newer.heads().row(0).unwrap(), new.head(new.order()[0]));
+    assert_eq!(generations(folder.path()), ["gen-000001", "gen-000002"], "in use, so kept");
+    reader.verify().unwrap();
+    drop((reader, newer));
+    Treebank::small(3).build(folder.path());
+    assert_eq!(generations(folder.path()), ["gen-000003"]);
+}
+
+#[test]
+fn eight_readers_across_twenty_rebuilds_always_see_one_whole_generation() {
+    let folder = tempfile::tempdir().unwrap();
+    let treebanks: Vec<Treebank> = (0..21).map(Treebank::small).collect();
+    treebanks[0].build(folder.path());
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let readers: Vec<_> = (0..8)
+            .map(|reader| {
+                let (done, treebanks, folder) = (&done, &treebanks, folder.path());
+                scope.spawn(move || {
+                    let (mut newest, mut opened) = (0, 0);
+                    while !done.load(Ordering::Relaxed) || opened == 0 {
+                        let index = Index::open(folder).unwrap();
+                        assert!(index.generation() >= newest, "a reader went back in time");
+                        newest = index.generation();
+                        let treebank = &treebanks[newest as usize - 1];
+                        let asked = treebank.head(reader);
+                        let hit = index.heads().nearest(asked).count(1).exact().run().unwrap().hits[0];
+                        assert!((hit.similarity - 1.0).abs() < 1e-5, "rows of another generation");
+                        assert_eq!(index.edge(hit.edge).unwrap(), treebank.edges[reader]);
+                        opened += 1;
+                        std::thread::sleep(Duration::from_millis(1));
+                    }
+                    opened
+                })
+            })
+            .collect();
+        let built: Result<Vec<u64>, Error> = treebanks[1..]
+            .iter()
+            .map(|treebank| treebank.filled(folder.path()).and_then(|builder| builder.finish(&|_| {})))
+            .collect();
+        done.store(true, Ordering::Relaxed);
+        assert_eq!(built.unwrap(), (2..=21).collect::<Vec<_>>());
+        assert!(readers.into_iter().map(|reader| reader.join().unwrap()).sum::<i32>() >= 8);
+    });
+    assert_eq!(Index::open(folder.path()).unwrap().generation(), 21);
+}
+
+#[test]
+fn the_same_edges_give_the_same_bytes_whatever_the_number_of_threads() {
+    let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+    let treebank = Treebank::new(4, 2500, 20);
+    for (folder, threads) in folders.iter().zip([1, 3]) {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| treebank.build(folder.path()));
+    }
+    for name in ["manifest", "edges", "heads", "labels"] {
+        let bytes = folders.each_ref().map(|folder| fs::read(folder.path().join("gen-000001").join(name)).unwrap());
+        assert!(bytes[0] == bytes[1], "{name} differs");
+    }
+}
+
+#[test]
+fn a_build_killed_at_any_moment_leaves_a_whole_generation_answering() {
+    let folder = tempfile::tempdir().unwrap();
+    Treebank::small(0).build(folder.path());
+    // Cargo puts the examples beside the folder of the tests.
+    let rebuild = std::env::current_exe().unwrap().ancestors().nth(2).unwrap().join("examples/rebuild");
+    assert!(rebuild.is_file(), "run the whole of `cargo test`: it builds {}", rebuild.display());
+    let mut random = Random::new(3);
+    let mut newest = 1;
+    for _ in 0..200 {
+        let mut child =
+            Command::new(&rebuild).arg(folder.path()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        std::thread::sleep(Duration::from_micros(random.below(60_000) as u64));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let index = Index::open(folder.path()).unwrap();
+        index.verify().unwrap();
+        assert!(index.generation() >= newest);
+        newest = index.generation();
+    }
+    assert!(newest > 1, "no build was ever completed: the moments are badly chosen");
+    Treebank::small(0).build(folder.path());
+    assert_eq!(generations(folder.path()).len(), 1, "what the crashes left is cleared away");
+}
