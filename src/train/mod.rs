@@ -118,6 +118,7 @@ pub fn train(
     };
     let model = Model { config: config.clone(), tables, heads, labels };
     model.save(bundle)?;
+    recorder.write()?;
     write_atomically(&bundle.join("curve.svg"), curve::svg(&recorder.reports).as_bytes())?;
     std::fs::remove_dir_all(&folder).map_err(Error::io(&folder))?;
     Ok(Some(model))
@@ -138,10 +139,16 @@ impl Observer for Recorder<'_> {
 
     fn epoch(&mut self, report: &EpochReport) {
         self.reports.push(report.clone());
+        self.problem = self.write().err();
+        self.observer.epoch(report);
+    }
+}
+
+impl Recorder<'_> {
+    fn write(&self) -> Result<()> {
         let lines = self.reports.iter().filter_map(|report| serde_json::to_string(report).ok());
         let text: String = lines.map(|line| line + "\n").collect();
-        self.problem = write_atomically(&self.path, text.as_bytes()).err();
-        self.observer.epoch(report);
+        write_atomically(&self.path, text.as_bytes())
     }
 }
 
