@@ -1,8 +1,18 @@
 //! Training: the same seed gives the same bytes, and an interrupted run loses nothing.
 
 use crate::sandbox::{Sandbox, model_files, stderr, stdout};
-use std::process::Stdio;
+use std::path::Path;
+use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
+
+/// Waits until a running training has written a file.
+#[cfg(unix)]
+fn wait_for(path: &Path, child: &mut Child) {
+    while !path.exists() {
+        assert!(child.try_wait().unwrap().is_none(), "the training ended before it wrote {}", path.display());
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
 
 #[test]
 fn the_same_seed_gives_the_same_bytes_with_one_thread_and_with_two() {
@@ -27,10 +37,10 @@ fn a_run_killed_at_any_moment_resumes_to_the_result_of_an_undisturbed_one() {
     let mut kills = 0;
     let mut resume: &[&str] = &[];
     // Each try is killed a little later than the one before, until one gets through.
-    for round in 1..40 {
+    for round in 1..200 {
         let args = [&sandbox.training("killed.citree")[..], resume].concat();
         let mut child = sandbox.command(&args).stderr(Stdio::null()).spawn().unwrap();
-        let deadline = Instant::now() + undisturbed.mul_f64(0.11 * f64::from(round));
+        let deadline = Instant::now() + undisturbed.mul_f64(0.03 * f64::from(round));
         let finished = loop {
             if let Some(status) = child.try_wait().unwrap() {
                 assert!(status.success(), "round {round}: {status}");
@@ -63,11 +73,9 @@ fn ctrl_c_stops_after_the_batch_says_how_to_go_on_and_loses_nothing() {
     sandbox.write("tiny.toml", &crate::sandbox::TINY.replace("epochs = 3", "epochs = 12"));
     sandbox.trained("undisturbed.citree");
     let args = sandbox.training("stopped.citree");
-    let child = sandbox.command(&args).stderr(Stdio::piped()).spawn().unwrap();
+    let mut child = sandbox.command(&args).stderr(Stdio::piped()).spawn().unwrap();
     // In the middle of an epoch, after the first checkpoint.
-    while !sandbox.path("stopped.citree/training/heads.checkpoint").exists() {
-        std::thread::sleep(Duration::from_millis(2));
-    }
+    wait_for(&sandbox.path("stopped.citree/training/heads.checkpoint"), &mut child);
     assert!(std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
@@ -92,9 +100,7 @@ fn a_run_resumes_only_with_the_options_and_treebanks_it_began_with() {
     sandbox.write("tiny.toml", &crate::sandbox::TINY.replace("epochs = 3", "epochs = 1000"));
     let args = sandbox.training("run.citree");
     let mut child = sandbox.command(&args).stderr(Stdio::null()).spawn().unwrap();
-    while !sandbox.path("run.citree/training/heads.checkpoint").exists() {
-        std::thread::sleep(Duration::from_millis(2));
-    }
+    wait_for(&sandbox.path("run.citree/training/heads.checkpoint"), &mut child);
     child.kill().unwrap();
     child.wait().unwrap();
     let refused = |more: &[&str], expected: &str| {
