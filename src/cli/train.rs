@@ -83,12 +83,13 @@ pub fn aggregate(name: &str) -> Result<Aggregate, String> {
 /// Trains, or goes on training.
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let config = configuration(&args)?;
-    if args.bundle.join("model").exists() {
-        let bundle = args.bundle.display();
+    let bundle = args.bundle.display();
+    let unfinished = args.bundle.join("training").exists();
+    // A run that was killed while it wrote the model has both folders, and resumes like any other.
+    if args.bundle.join("model").exists() && !(args.resume && unfinished) {
         anyhow::bail!("{bundle} holds a trained model already; choose another name, or remove it first");
     }
-    if args.bundle.join("training").exists() && !args.resume {
-        let bundle = args.bundle.display();
+    if unfinished && !args.resume {
         anyhow::bail!("{bundle} holds an interrupted training; go on with --resume, or remove it first");
     }
     let device = args.machine.start()?;
@@ -108,7 +109,6 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::from(130));
     };
     report(&model, &dev, &device)?;
-    let bundle = args.bundle.display();
     writeln!(std::io::stderr(), "wrote {bundle}; try: echo 'She reads old letters.' | citree parse {bundle} --text")?;
     Ok(ExitCode::SUCCESS)
 }

@@ -95,6 +95,27 @@ fn ctrl_c_stops_after_the_batch_says_how_to_go_on_and_loses_nothing() {
 
 #[cfg(unix)]
 #[test]
+fn a_run_killed_while_it_writes_the_model_resumes_like_any_other() {
+    let sandbox = Sandbox::new();
+    sandbox.write("tiny.toml", &crate::sandbox::TINY.replace("epochs = 3", "epochs = 1000"));
+    let args = [&sandbox.training("run.citree")[..], &["--epochs", "2"]].concat();
+    let mut child = sandbox.command(&sandbox.training("run.citree")).stderr(Stdio::null()).spawn().unwrap();
+    wait_for(&sandbox.path("run.citree/training/heads.checkpoint"), &mut child);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let path = sandbox.path("run.citree/training/config.toml");
+    let config = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&path, config.replace("epochs = 1000", "epochs = 2")).unwrap();
+    std::fs::create_dir(sandbox.path("run.citree/model")).unwrap();
+    std::fs::write(sandbox.path("run.citree/model/heads.safetensors"), "half").unwrap();
+
+    let output = sandbox.citree(&[&args[..], &["--resume"]].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert_eq!(sandbox.citree(&["parse", "run.citree", "dev.conllu"]).status.code(), Some(0));
+}
+
+#[cfg(unix)]
+#[test]
 fn a_run_resumes_only_with_the_options_and_treebanks_it_began_with() {
     let sandbox = Sandbox::new();
     sandbox.write("tiny.toml", &crate::sandbox::TINY.replace("epochs = 3", "epochs = 1000"));
