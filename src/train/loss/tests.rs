@@ -127,3 +127,28 @@ fn each_of_the_six_systems_learns_three_sentences_by_heart() {
         }
     }
 }
+
+#[test]
+fn an_edge_is_compared_with_the_mean_of_its_labels_other_edges_and_never_with_itself() {
+    let school = School::new(config("IIc"));
+    let model = Trained::new(Task::Labels, &school.config, &school.vocabulary, &Device::Cpu).unwrap().edges;
+    let unit = |angle: f32| [angle.cos(), angle.sin()];
+    let (edges, gold) = ([unit(0.1), unit(0.5), unit(1.3), unit(2.0)], [0, 0, 0, 1]);
+    let drawn = [unit(2.9)];
+    let rows = Tensor::new(&edges, &Device::Cpu).unwrap();
+    let drawn_rows = Tensor::new(&drawn, &Device::Cpu).unwrap();
+    let found =
+        leave_one_out_scores(&model, &rows, &gold, Some(&drawn_rows), &[1], 2).unwrap().to_vec2::<f32>().unwrap();
+
+    let similarity = |a: [f32; 2], b: [f32; 2]| 64.0 * (a[0] * b[0] + a[1] * b[1]);
+    let support: Vec<([f32; 2], u32)> = edges.iter().copied().zip(gold).chain([(drawn[0], 1)]).collect();
+    for (query, &edge) in edges.iter().enumerate() {
+        for label in 0..2 {
+            let others = support.iter().enumerate().filter(|&(at, &(_, of))| at != query && of == label);
+            let similarities: Vec<f32> = others.map(|(_, &(other, _))| similarity(edge, other)).collect();
+            let expected = similarities.iter().sum::<f32>() / similarities.len() as f32;
+            let found = found[query][label as usize];
+            assert!((found - expected).abs() < 1e-3, "edge {query}, label {label}: {found}, expected {expected}");
+        }
+    }
+}
