@@ -12,6 +12,9 @@ use citree_index::{Error, Index};
 
 use crate::{make::Treebank, random::Random};
 
+/// Names the folder to the process that is to be killed.
+const REBUILD_IN: &str = "CITREE_TEST_REBUILD_IN";
+
 fn generations(folder: &Path) -> Vec<String> {
     let names = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
     let mut names: Vec<String> = names.filter(|name| name.starts_with("gen-") || name.starts_with("new-")).collect();
@@ -129,18 +132,26 @@ fn the_same_edges_give_the_same_bytes_whatever_the_number_of_threads() {
 
 #[test]
 fn a_build_killed_at_any_moment_leaves_a_whole_generation_answering() {
+    // The builds to be killed are this test itself, started again with a folder to work in.
+    if let Some(folder) = std::env::var_os(REBUILD_IN) {
+        for seed in 1.. {
+            Treebank::small(seed).build(folder.as_ref());
+        }
+    }
     let folder = tempfile::tempdir().unwrap();
     Treebank::small(0).build(folder.path());
-    // Cargo puts the examples beside the folder of the tests.
-    let rebuild = std::env::current_exe().unwrap().ancestors().nth(2).unwrap().join("examples/rebuild");
-    assert!(rebuild.is_file(), "run the whole of `cargo test`: it builds {}", rebuild.display());
+    let rebuild = || {
+        let this_test = "generations::a_build_killed_at_any_moment_leaves_a_whole_generation_answering";
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command.args(["--exact", this_test]).env(REBUILD_IN, folder.path());
+        command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+    };
     let mut random = Random::new(3);
     let mut newest = 1;
     // On a busy machine a build takes longer: later moments are drawn until some builds get through.
     let mut latest = 60_000;
     for round in 1..=200 {
-        let mut child =
-            Command::new(&rebuild).arg(folder.path()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let mut child = rebuild();
         std::thread::sleep(Duration::from_micros(random.below(latest) as u64));
         child.kill().unwrap();
         child.wait().unwrap();
