@@ -18,6 +18,9 @@ pub struct Config {
     pub aggregate: Aggregate,
     /// Where the support edge of each label comes from in training.
     pub label_support: LabelSupport,
+    /// What the model learns to decide by.
+    #[serde(default)]
+    pub rule: Rule,
     /// The seed of everything drawn at random.
     pub seed: u64,
     /// Passes over the training treebank.
@@ -61,6 +64,7 @@ impl Config {
             system: System::IIC,
             aggregate: Aggregate::Mean,
             label_support: LabelSupport::Sampled,
+            rule: Rule::Sum,
             seed: 1,
             epochs: 100,
             query_sentences: 32,
@@ -152,6 +156,9 @@ impl Config {
         if let Some((name, value)) = rates.into_iter().find(|&(_, v)| !(v > 0.0 && v.is_finite())) {
             return Err(format!("{name} is {value}, but must be a positive number"));
         }
+        if self.rule == Rule::Nca && self.system.learning == Basis::Weights {
+            return Err(format!("rule nca needs a system that learns by instances, not {}", self.system));
+        }
         if !(self.decay >= 0.0 && self.decay.is_finite()) {
             return Err(format!("decay is {}, but must be 0 or more", self.decay));
         }
@@ -179,6 +186,17 @@ pub enum LabelSupport {
     /// The mean of the label's other edges in the batch, and one drawn edge where the batch has less than two: far
     /// fewer sentences to encode, and a steadier target.
     Batch,
+}
+
+/// What a model learns to decide by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Rule {
+    /// As the paper: by all support edges alike.
+    #[default]
+    Sum,
+    /// By all alike and, in a second loss beside that one, by the nearest: the log of the mean of exp(similarity).
+    Nca,
 }
 
 /// How similarities to the support edges become one score.

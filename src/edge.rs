@@ -1,5 +1,9 @@
 //! (dependent, head) to edge vector, and edge vectors to scores: dot product or cosine.
 
+mod vectors;
+
+pub use vectors::edge_vectors;
+
 use crate::config::{Config, Similarity};
 use crate::encoder::{Batch, Encoder, Init, Parameters, States, Vocabulary};
 use crate::error::Result;

@@ -61,6 +61,9 @@ pub enum Error {
         /// What to do.
         remedy: String,
     },
+    /// The index of training edges is missing, damaged, busy or of another make.
+    #[error(transparent)]
+    Index(#[from] citree_index::Error),
     /// The device asked for is not to be had.
     #[error("device {device}: {message}")]
     Device {
@@ -119,6 +122,12 @@ pub enum Error {
         words: usize,
         /// How many it may have.
         most: usize,
+    },
+    /// What was asked about a parse makes no sense.
+    #[error("{message}")]
+    Explanation {
+        /// What is wrong with it and what to do.
+        message: String,
     },
     /// Two treebanks cannot be compared.
     #[error("cannot compare: {found}, but {expected}; {remedy}")]

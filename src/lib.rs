@@ -13,7 +13,7 @@
 //! ```
 //! use citree::config::{Config, Preset};
 //! use citree::parse::{Decode, Parser};
-//! use citree::train::{Silent, train};
+//! use citree::train::{Silent, Start, train};
 //! use citree::treebank::starter;
 //!
 //! # fn main() -> Result<(), citree::error::Error> {
@@ -21,7 +21,7 @@
 //! # let bundle = folder.join("demo.citree");
 //! let device = citree::device::pick("cpu")?;
 //! let config = Config { epochs: 2, ..Config::preset(Preset::Demo) };
-//! let model = train(&config, &starter::train(), &starter::dev(), &bundle, false, &device, &mut Silent)?;
+//! let model = train(&config, &starter::train(), &starter::dev(), &bundle, Start::Fresh, &device, &mut Silent)?;
 //! let model = model.expect("nobody stopped it");
 //!
 //! let parser = Parser::new(&model, Decode::Tree, config.aggregate, &device)?;
@@ -43,8 +43,10 @@ pub mod edge;
 pub mod encoder;
 pub mod error;
 pub mod evaluate;
+pub mod explain;
 pub mod fetch;
 pub mod files;
+pub mod indexing;
 pub mod model;
 pub mod ops;
 pub mod parse;

@@ -64,6 +64,28 @@ impl Model {
         write_atomically(&folder.join("config.toml"), self.config.to_toml().as_bytes())
     }
 
+    /// A hash of all that decides what an edge vector is: configuration, tables and parameters. An index of one model
+    /// means nothing to another.
+    pub fn fingerprint(&self) -> Result<[u8; 32]> {
+        let mut hasher = blake3::Hasher::new();
+        let tables = serde_json::to_string(&self.tables).map_err(|e| Error::Tensor { message: e.to_string() })?;
+        let mut text = |text: &str| {
+            hasher.update(&(text.len() as u64).to_le_bytes());
+            hasher.update(text.as_bytes());
+        };
+        text(&self.config.to_toml());
+        text(&tables);
+        for trained in [&self.heads, &self.labels] {
+            for (name, values) in trained.parameters.values()? {
+                hasher.update(&(name.len() as u64).to_le_bytes()).update(name.as_bytes());
+                hasher.update(&(values.len() as u64).to_le_bytes());
+                let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+                hasher.update(&bytes);
+            }
+        }
+        Ok(hasher.finalize().into())
+    }
+
     /// Reads the folder of a bundle.
     pub fn load(bundle: &Path, device: &Device) -> Result<Self> {
         let folder = bundle.join("model");

@@ -1,8 +1,9 @@
 //! Fast mode: candidates against the summed support, a batch of sentences at a time.
 
 use crate::edge::EdgeModel;
-use crate::encoder::{Batch, Numbered, length_batches};
+use crate::encoder::{Batch, Numbered, States, length_batches};
 use crate::error::Result;
+use crate::ops::Segments;
 use crate::support::gold_edges;
 use candle_core::Tensor;
 
@@ -14,32 +15,59 @@ pub struct Scorer {
     support: Tensor,
 }
 
+/// Sentences as a model sees them.
+#[derive(Clone, Debug)]
+pub struct Encoded {
+    states: States,
+    segments: Segments,
+}
+
+impl Encoded {
+    /// The states of each sentence by itself, in their order; rows are its positions.
+    pub fn by_sentence(&self) -> Result<Vec<States>> {
+        let part = |(first, length)| -> Result<States> {
+            Ok(States {
+                dependent: self.states.dependent.narrow(0, first, length)?,
+                head: self.states.head.narrow(0, first, length)?,
+            })
+        };
+        self.segments.ranges().map(part).collect()
+    }
+}
+
 impl Scorer {
     /// A scorer against these support rows `[classes, dims]`.
     pub fn new(model: &EdgeModel, support: Tensor) -> Result<Self> {
         Ok(Self { model: model.frozen()?, support: support.detach() })
     }
 
-    /// Scores of every candidate head, flat: sentence by sentence, `[dependent][head]`, ROOT no dependent.
-    pub fn head_scores(&self, sentences: &[&Numbered]) -> Result<Vec<f32>> {
+    /// Encodes sentences for whatever is asked of them next.
+    pub fn encode(&self, sentences: &[&Numbered]) -> Result<Encoded> {
         let batch = Batch::new(sentences);
-        let states = self.model.states(&batch, None)?;
-        let scores = self.model.candidate_scores(&states, &batch.segments, &self.support.get(0)?)?;
+        Ok(Encoded { states: self.model.states(&batch, None)?, segments: batch.segments })
+    }
+
+    /// Scores of every candidate head, flat: sentence by sentence, `[dependent][head]`, ROOT no dependent.
+    pub fn head_scores(&self, encoded: &Encoded) -> Result<Vec<f32>> {
+        let scores = self.model.candidate_scores(&encoded.states, &encoded.segments, &self.support.get(0)?)?;
         Ok(scores.to_vec1::<f32>()?)
     }
 
     /// Scores of every label for the edge from each word to its head in `heads`, flat: sentence by sentence,
     /// `[word][label]`.
-    pub fn label_scores(&self, sentences: &[&Numbered], heads: &[&[usize]]) -> Result<Vec<f32>> {
-        let batch = Batch::new(sentences);
-        let states = self.model.states(&batch, None)?;
+    pub fn label_scores(&self, encoded: &Encoded, heads: &[&[usize]]) -> Result<Vec<f32>> {
         let (mut dependents, mut head_rows) = (Vec::new(), Vec::new());
-        for ((first, length), heads) in batch.segments.ranges().zip(heads) {
+        for ((first, length), heads) in encoded.segments.ranges().zip(heads) {
             dependents.extend((1..length).map(|word| (first + word) as u32));
             head_rows.extend((1..length).map(|word| (first + heads[word]) as u32));
         }
-        let rows = self.model.edge_rows(&states, &dependents, &head_rows)?;
+        let rows = self.model.edge_rows(&encoded.states, &dependents, &head_rows)?;
         Ok(self.model.class_scores(&rows, &self.support)?.flatten_all()?.to_vec1::<f32>()?)
+    }
+
+    /// The network behind the scores.
+    pub fn model(&self) -> &EdgeModel {
+        &self.model
     }
 
     /// Share of words whose best head (greedy) is the gold one.
@@ -47,7 +75,7 @@ impl Scorer {
         let (mut right, mut total) = (0, 0);
         for batch in length_batches(sentences) {
             let batch: Vec<&Numbered> = batch.iter().map(|&s| &sentences[s]).collect();
-            let scores = self.head_scores(&batch)?;
+            let scores = self.head_scores(&self.encode(&batch)?)?;
             let mut rest = scores.as_slice();
             for sentence in &batch {
                 for word in 1..sentence.len() {
@@ -67,7 +95,7 @@ impl Scorer {
         for batch in length_batches(sentences) {
             let batch: Vec<&Numbered> = batch.iter().map(|&s| &sentences[s]).collect();
             let heads: Vec<&[usize]> = batch.iter().map(|s| s.heads.as_slice()).collect();
-            let scores = self.label_scores(&batch, &heads)?;
+            let scores = self.label_scores(&self.encode(&batch)?, &heads)?;
             let starts = vec![0; batch.len()];
             let (.., gold) = gold_edges(&batch, &starts);
             let known = batch.iter().flat_map(|s| std::iter::repeat_n(!s.labels.is_empty(), s.len() - 1));

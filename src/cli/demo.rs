@@ -6,6 +6,7 @@ use super::progress::Progress;
 use super::train::report;
 use citree::config::{Config, Preset};
 use citree::parse::{Decode, Parser};
+use citree::train::Start;
 use citree::treebank::starter;
 use std::io::Write;
 use std::path::PathBuf;
@@ -51,7 +52,7 @@ fn train_and_show(args: &Args, bundle: &std::path::Path) -> anyhow::Result<ExitC
     let config = Config::preset(Preset::Demo);
     let mut progress = Progress::start()?;
     writeln!(std::io::stderr(), "training on the {} sentences of the starter treebank", train.len())?;
-    let model = citree::train::train(&config, &train, &dev, bundle, false, &device, &mut progress);
+    let model = citree::train::train(&config, &train, &dev, bundle, Start::Fresh, &device, &mut progress);
     progress.finish();
     let Some(model) = model? else {
         writeln!(std::io::stderr(), "stopped; the demo keeps nothing of a run that did not finish")?;

@@ -5,10 +5,14 @@ mod check;
 mod demo;
 mod eval;
 mod fetch;
+mod index;
+mod info;
 mod machine;
+mod neighbors;
 mod parse;
 mod progress;
 mod train;
+mod verify;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -38,8 +42,12 @@ struct Cli {
 enum Verb {
     Demo(demo::Args),
     Train(train::Args),
+    Index(index::Args),
     Parse(parse::Args),
+    Neighbors(neighbors::Args),
     Eval(eval::Args),
+    Info(info::Args),
+    Verify(verify::Args),
     Check(check::Args),
     Fetch(fetch::Args),
 }
@@ -52,6 +60,10 @@ pub fn run() -> anyhow::Result<ExitCode> {
         Verb::Parse(args) => parse::run(args),
         Verb::Eval(args) => eval::run(args),
         Verb::Check(args) => check::run(args),
+        Verb::Index(args) => index::run(args),
+        Verb::Neighbors(args) => neighbors::run(args),
+        Verb::Info(args) => info::run(args),
+        Verb::Verify(args) => verify::run(args),
         Verb::Fetch(args) => fetch::run(args),
     }
 }

@@ -27,10 +27,7 @@ impl Progress {
             }
             let _ = writeln!(std::io::stderr(), "\nstopping after this batch; press Ctrl-C again to stop at once");
         })?;
-        let target =
-            if std::io::stderr().is_terminal() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
-        let style = ProgressStyle::with_template("{prefix:>22} {bar:24} {pos}/{len} {msg}")?;
-        let bar = ProgressBar::with_draw_target(Some(0), target).with_style(style);
+        let bar = bar("{prefix:>22} {bar:24} {pos}/{len} {msg}")?;
         Ok(Self { bar, interrupted, epoch_seconds: [None; 2] })
     }
 
@@ -58,6 +55,17 @@ impl Progress {
         let rest = this * ((report.epochs - report.epoch) as f64 - done);
         if report.task == Task::Heads { rest + other * report.epochs as f64 } else { rest }
     }
+}
+
+/// A bar for work in steps, with the time left of each.
+pub fn step_bar() -> anyhow::Result<ProgressBar> {
+    bar("{prefix:>22} {bar:24} {pos}/{len} {eta} left")
+}
+
+fn bar(template: &str) -> anyhow::Result<ProgressBar> {
+    let target =
+        if std::io::stderr().is_terminal() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+    Ok(ProgressBar::with_draw_target(Some(0), target).with_style(ProgressStyle::with_template(template)?))
 }
 
 fn index(task: Task) -> usize {

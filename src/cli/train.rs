@@ -1,11 +1,13 @@
 //! `citree train`: a treebank in, a bundle out.
 
+use super::index::build_index;
 use super::machine::Machine;
 use super::progress::Progress;
-use citree::config::{Aggregate, Config, Preset, System};
+use citree::config::{Aggregate, Config, Preset, Rule, System};
 use citree::evaluate::evaluate;
 use citree::model::Model;
 use citree::parse::{Decode, Parser};
+use citree::train::Start;
 use citree::treebank::{Sentence, read_trees};
 use std::io::Write;
 use std::path::PathBuf;
@@ -48,6 +50,12 @@ pub struct Args {
     /// How similarities become a score, in training and parsing: mean or sum
     #[arg(long, value_parser = aggregate)]
     aggregate: Option<Aggregate>,
+    /// What to learn to decide by: sum, as the paper; nca, so that the nearest training edges carry decisions
+    #[arg(long, value_parser = rule)]
+    rule: Option<Rule>,
+    /// Start from the parameters of this bundle, trained on the same treebank with the same sizes
+    #[arg(long, value_name = "BUNDLE")]
+    init: Option<PathBuf>,
     /// Passes over the training treebank
     #[arg(long)]
     epochs: Option<usize>,
@@ -68,6 +76,14 @@ pub fn preset(name: &str) -> Result<Preset, String> {
         "small" => Ok(Preset::Small),
         "demo" => Ok(Preset::Demo),
         _ => Err("there are paper, small and demo".to_string()),
+    }
+}
+
+fn rule(name: &str) -> Result<Rule, String> {
+    match name {
+        "sum" => Ok(Rule::Sum),
+        "nca" => Ok(Rule::Nca),
+        _ => Err("there are sum and nca".to_string()),
     }
 }
 
@@ -102,13 +118,30 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         "{}: {sentences} sentences, {words} words to learn from; {dev_sentences} sentences, {dev_words} words to judge by",
         config.system
     )?;
-    let model = citree::train::train(&config, &train, &dev, &args.bundle, args.resume, &device, &mut progress);
+    let initial = args.init.as_ref().map(|bundle| Model::load(bundle, &device)).transpose()?;
+    let start = match &initial {
+        _ if args.resume => Start::Resume,
+        Some(model) => Start::From(model),
+        None => Start::Fresh,
+    };
+    let model = citree::train::train(&config, &train, &dev, &args.bundle, start, &device, &mut progress);
     progress.finish();
     let Some(model) = model? else {
         writeln!(std::io::stderr(), "stopped; everything is saved. Go on with:\n  {}", resume_command())?;
         return Ok(ExitCode::from(130));
     };
     report(&model, &dev, &device)?;
+    // A build that is cut short leaves nothing behind, so there is no need to wait for it.
+    build_index(&model, &train, &args.bundle, &|| {
+        if progress.interrupted() {
+            let treebank = args.train.display();
+            let _ = writeln!(
+                std::io::stderr(),
+                "\nthe model is saved, its index is not; build it with: citree index {bundle} --treebank {treebank}"
+            );
+            std::process::exit(130);
+        }
+    })?;
     writeln!(std::io::stderr(), "wrote {bundle}; try: echo 'She reads old letters.' | citree parse {bundle} --text")?;
     Ok(ExitCode::SUCCESS)
 }
@@ -131,6 +164,7 @@ fn configuration(args: &Args) -> anyhow::Result<Config> {
     };
     config.system = args.system.unwrap_or(config.system);
     config.aggregate = args.aggregate.unwrap_or(config.aggregate);
+    config.rule = args.rule.unwrap_or(config.rule);
     config.epochs = args.epochs.unwrap_or(config.epochs);
     config.seed = args.seed.unwrap_or(config.seed);
     config.check().map_err(anyhow::Error::msg)?;

@@ -77,6 +77,11 @@ impl Vocabulary {
         &self.labels
     }
 
+    /// The id of a label, if training showed it.
+    pub fn label(&self, name: &str) -> Option<u32> {
+        self.labels.binary_search_by(|label| label.as_str().cmp(name)).ok().map(|id| id as u32)
+    }
+
     /// The id that unknown words share.
     pub fn unknown(&self) -> u32 {
         UNKNOWN
@@ -96,8 +101,7 @@ impl Vocabulary {
             let ids: Vec<u32> = ids.map(|c| self.characters.get(&c).copied().unwrap_or(UNKNOWN)).collect();
             if ids.is_empty() { vec![UNKNOWN] } else { ids }
         };
-        let labels: Option<Vec<u32>> =
-            words.iter().map(|w| self.labels.binary_search(&w.label).ok().map(|id| id as u32)).collect();
+        let labels: Option<Vec<u32>> = words.iter().map(|w| self.label(&w.label)).collect();
         Numbered {
             words: std::iter::once(ROOT).chain(word_ids).collect(),
             spellings: std::iter::once(vec![ROOT]).chain(words.iter().map(|w| spelling(&w.form))).collect(),

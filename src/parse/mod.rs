@@ -3,10 +3,11 @@
 pub mod tree;
 
 use crate::config::Aggregate;
-use crate::encoder::{Numbered, length_batches};
+use crate::encoder::{Numbered, States, length_batches};
 use crate::error::{Error, Result};
 use crate::model::{Model, Tables};
 use crate::score::{Scorer, best};
+use crate::support::Task;
 use crate::treebank::Sentence;
 use candle_core::Device;
 use rayon::prelude::*;
@@ -22,6 +23,21 @@ pub enum Decode {
     Tree,
     /// The best head of every word by itself, as in the paper; may not be a tree.
     Greedy,
+}
+
+/// A parse with all that led to it.
+#[derive(Clone, Debug)]
+pub struct Analysis {
+    /// What the parser decided.
+    pub parse: Parse,
+    /// Scores of every candidate head, `[dependent][head]`; the row of ROOT means nothing.
+    pub head_scores: Vec<f32>,
+    /// Scores of every label for the head that was chosen, `[word][label]`, from the first word on.
+    pub label_scores: Vec<f32>,
+    /// The sentence as the head model sees it, a row a position.
+    pub head_states: States,
+    /// The sentence as the label model sees it, a row a position.
+    pub label_states: States,
 }
 
 /// A parser ready to run; cheap to clone, safe to share.
@@ -67,6 +83,12 @@ impl Parser {
 
     /// Parses sentences, in their order. What they have as heads and labels is not looked at.
     pub fn parse(&self, sentences: &[Sentence]) -> Result<Vec<Parse>> {
+        let analyses = self.analyse(sentences)?;
+        Ok(analyses.into_iter().map(|analysis| analysis.map_or_else(Parse::empty, |analysis| analysis.parse)).collect())
+    }
+
+    /// Parses sentences and keeps what led to each parse; `None` for a sentence without words.
+    pub fn analyse(&self, sentences: &[Sentence]) -> Result<Vec<Option<Analysis>>> {
         if let Some(sentence) = sentences.iter().find(|s| s.words().len() > MOST_WORDS) {
             return Err(Error::SentenceTooLong {
                 sentence: sentence.sent_id().unwrap_or("(no sent_id)").to_string(),
@@ -76,20 +98,35 @@ impl Parser {
         }
         let numbered: Vec<Numbered> = sentences.iter().map(|s| self.tables.vocabulary.number(s)).collect();
         let batches = length_batches(&numbered);
-        let parsed: Result<Vec<Vec<Parse>>> =
-            batches.par_iter().map(|batch| self.parse_batch(&numbered, batch)).collect();
-        let mut parses = vec![None; sentences.len()];
-        for (at, parse) in batches.concat().into_iter().zip(parsed?.concat()) {
-            parses[at] = Some(parse);
+        let analysed: Result<Vec<Vec<Analysis>>> =
+            batches.par_iter().map(|batch| self.analyse_batch(&numbered, batch)).collect();
+        let mut analyses = vec![None; sentences.len()];
+        for (at, analysis) in batches.concat().into_iter().zip(analysed?.into_iter().flatten()) {
+            analyses[at] = Some(analysis);
         }
-        Ok(parses.into_iter().map(|parse| parse.unwrap_or_else(Parse::empty)).collect())
+        Ok(analyses)
     }
 
-    fn parse_batch(&self, numbered: &[Numbered], batch: &[usize]) -> Result<Vec<Parse>> {
+    /// The scorer of one of the two decisions.
+    pub fn scorer(&self, task: Task) -> &Scorer {
+        match task {
+            Task::Heads => &self.heads,
+            Task::Labels => &self.labels,
+        }
+    }
+
+    /// The tables of the model.
+    pub fn tables(&self) -> &Tables {
+        &self.tables
+    }
+
+    fn analyse_batch(&self, numbered: &[Numbered], batch: &[usize]) -> Result<Vec<Analysis>> {
         let sentences: Vec<&Numbered> = batch.iter().map(|&s| &numbered[s]).collect();
-        let scores = self.heads.head_scores(&sentences)?;
+        let encoded = self.heads.encode(&sentences)?;
+        let scores = self.heads.head_scores(&encoded)?;
         let mut rest = scores.as_slice();
         let mut parses = Vec::with_capacity(batch.len());
+        let mut matrices = Vec::with_capacity(batch.len());
         for sentence in &sentences {
             let n = sentence.len();
             let (rows, after) = rest.split_at((n - 1) * n);
@@ -103,20 +140,27 @@ impl Parser {
             let probability = |word: usize| softmax_at(&matrix[word * n..][..n], Some(word), heads[word]);
             let head_probabilities = std::iter::once(1.0).chain((1..n).map(probability)).collect();
             parses.push(Parse { heads, head_probabilities, ..Parse::empty() });
+            matrices.push(matrix);
         }
         let heads: Vec<&[usize]> = parses.iter().map(|parse| parse.heads.as_slice()).collect();
         let names = self.tables.vocabulary.labels();
-        let scores = self.labels.label_scores(&sentences, &heads)?;
-        let mut rows = scores.chunks_exact(names.len().max(1));
-        for parse in &mut parses {
-            for word in 1..parse.heads.len() {
-                let Some(row) = rows.next() else { break };
+        let label_encoded = self.labels.encode(&sentences)?;
+        let scores = self.labels.label_scores(&label_encoded, &heads)?;
+        let mut rest = scores.as_slice();
+        let mut analyses = Vec::with_capacity(batch.len());
+        let states = encoded.by_sentence()?.into_iter().zip(label_encoded.by_sentence()?);
+        for ((mut parse, head_scores), (head_states, label_states)) in parses.into_iter().zip(matrices).zip(states) {
+            let (label_scores, after) = rest.split_at((parse.heads.len() - 1) * names.len());
+            rest = after;
+            for (row, word) in label_scores.chunks_exact(names.len().max(1)).zip(1..) {
                 let label = self.label(row, parse.heads[word]);
                 parse.labels.push(names[label].clone());
                 parse.label_probabilities.push(softmax_at(row, None, label));
             }
+            let label_scores = label_scores.to_vec();
+            analyses.push(Analysis { parse, head_scores, label_scores, head_states, label_states });
         }
-        Ok(parses)
+        Ok(analyses)
     }
 
     fn label(&self, scores: &[f32], head: usize) -> usize {

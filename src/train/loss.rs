@@ -1,7 +1,8 @@
 //! The two losses, each with query and support sentences encoded in one batch.
 
+use super::density;
 use super::sample::{EdgeAt, with_unknown_words};
-use crate::config::{Aggregate, Config, LabelSupport};
+use crate::config::{Aggregate, Config, LabelSupport, Rule};
 use crate::edge::EdgeModel;
 use crate::encoder::{Batch, Numbered, States, Vocabulary};
 use crate::error::Result;
@@ -9,7 +10,7 @@ use crate::ops::Segments;
 use crate::ops::cross_entropy::{Choice, cross_entropy};
 use crate::random::Random;
 use crate::support::gold_edges;
-use candle_core::Tensor;
+use candle_core::{DType, Tensor};
 
 /// What a loss needs beside the model: the whole training set to draw support from.
 pub struct Material<'a> {
@@ -34,16 +35,16 @@ impl Material<'_> {
         let batch = Batch::new(&sentences);
         let first_rows = batch.first_rows();
         let states = model.states(&batch, Some(random))?;
-        let support = match weights {
-            Some(weights) => weights.get(0)?,
+        let rows = match weights {
+            Some(weights) => weights,
             None => {
                 let (dependents, heads, _) = gold_edges(&sentences[query.len()..], &first_rows[query.len()..]);
-                let rows = model.edge_rows(&states, &dependents, &heads)?;
-                match self.config.aggregate {
-                    Aggregate::Mean => rows.mean(0)?,
-                    Aggregate::Sum => rows.sum(0)?,
-                }
+                model.edge_rows(&states, &dependents, &heads)?
             }
+        };
+        let support = match self.config.aggregate {
+            Aggregate::Mean => rows.mean(0)?,
+            Aggregate::Sum => rows.sum(0)?,
         };
         let segments = Segments::new(batch.segments.lengths()[..query.len()].to_vec());
         let states = States {
@@ -51,7 +52,15 @@ impl Material<'_> {
             head: states.head.narrow(0, 0, segments.rows())?,
         };
         let scores = model.candidate_scores(&states, &segments, &support)?;
-        Ok(cross_entropy(&scores, head_choices(&sentences[..query.len()]))?)
+        let sentences = &sentences[..query.len()];
+        let loss = cross_entropy(&scores, head_choices(sentences))?;
+        match self.config.rule {
+            Rule::Sum => Ok(loss),
+            Rule::Nca => {
+                let scores = scores.to_dtype(DType::F32)?.to_vec1()?;
+                Ok((loss + density::head_loss(model, &states, sentences, &scores, &rows)?)?)
+            }
+        }
     }
 
     /// The mean loss of the label decisions on the gold edges of the query sentences.
@@ -75,14 +84,12 @@ impl Material<'_> {
                 words.map(|(at, word)| (place(at, word), place(at, sentences[query.len() + at].heads[word]))).unzip();
             model.edge_rows(&states, &dependents, &heads)
         };
-        let scores = match (weights, self.config.label_support) {
-            (Some(weights), _) => model.class_scores(&rows, &weights)?,
-            (None, LabelSupport::Sampled) => model.class_scores(&rows, &drawn_rows()?)?,
-            (None, LabelSupport::Batch) => {
-                let drawn_labels: Vec<u32> = drawn.iter().map(|&(label, _)| label).collect();
-                let drawn_rows = if drawn.is_empty() { None } else { Some(drawn_rows()?) };
-                leave_one_out_scores(model, &rows, &gold, drawn_rows.as_ref(), &drawn_labels, labels)?
-            }
+        let drawn_rows = if drawn.is_empty() { None } else { Some(drawn_rows()?) };
+        let drawn_labels: Vec<u32> = drawn.iter().map(|&(label, _)| label).collect();
+        let scores = match (weights, &drawn_rows, self.config.label_support) {
+            (Some(weights), ..) => model.class_scores(&rows, &weights)?,
+            (None, Some(drawn), LabelSupport::Sampled) => model.class_scores(&rows, drawn)?,
+            (None, drawn, _) => leave_one_out_scores(model, &rows, &gold, drawn.as_ref(), &drawn_labels, labels)?,
         };
         let choice = |(row, &gold): (usize, &u32)| Choice {
             start: row * labels,
@@ -90,7 +97,14 @@ impl Material<'_> {
             gold: gold as usize,
             excluded: None,
         };
-        Ok(cross_entropy(&scores, gold.iter().enumerate().map(choice).collect())?)
+        let loss = cross_entropy(&scores, gold.iter().enumerate().map(choice).collect())?;
+        match self.config.rule {
+            Rule::Sum => Ok(loss),
+            Rule::Nca => {
+                let drawn = drawn_rows.as_ref().map(|rows| (rows, drawn_labels.as_slice()));
+                Ok((loss + density::label_loss(model, &rows, &gold, drawn)?)?)
+            }
+        }
     }
 
     /// Support edges from outside the batch, with their labels: one for every label, or only for labels of which the

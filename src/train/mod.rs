@@ -3,6 +3,7 @@
 mod adam;
 mod checkpoint;
 mod curve;
+mod density;
 mod loss;
 mod run;
 mod sample;
@@ -85,14 +86,25 @@ pub struct EpochReport {
     pub tokens_per_second: f64,
 }
 
-/// Trains both models into `bundle`. Stopped by the observer it returns `None`, and `resume` goes on from there to
-/// the same result.
+/// Where a training starts.
+#[derive(Clone, Copy, Debug)]
+pub enum Start<'a> {
+    /// From parameters drawn at random.
+    Fresh,
+    /// From what an interrupted training left.
+    Resume,
+    /// From the parameters of a trained model, whose tables must be those of the treebank.
+    From(&'a Model),
+}
+
+/// Trains both models into `bundle`. Stopped by the observer it returns `None`, and [`Start::Resume`] goes on from there
+/// to the same result.
 pub fn train(
     config: &Config,
     train: &[Sentence],
     dev: &[Sentence],
     bundle: &Path,
-    resume: bool,
+    start: Start<'_>,
     device: &Device,
     observer: &mut dyn Observer,
 ) -> Result<Option<Model>> {
@@ -100,7 +112,16 @@ pub fn train(
     let tables = Tables { vocabulary: Vocabulary::new(train, config.min_count), splits: Splits::learn(train) };
     let data = number(&tables.vocabulary, train, dev)?;
     let folder = bundle.join("training");
-    prepare(&folder, config, &data, resume)?;
+    prepare(&folder, config, &data, matches!(start, Start::Resume))?;
+    if let Start::From(model) = start {
+        if model.tables.vocabulary != tables.vocabulary {
+            let message = "the model to start from was trained on another treebank: train afresh".to_string();
+            return Err(Error::Training { message });
+        }
+        for (task, trained) in [(Task::Heads, &model.heads), (Task::Labels, &model.labels)] {
+            Run::new(task, config, &tables, &data, device)?.starting_from(trained, &folder)?;
+        }
+    }
     let mut recorder = Recorder { reports: Vec::new(), path: bundle.join("metrics.jsonl"), observer, problem: None };
     let mut models = Vec::new();
     for task in Task::ALL {

@@ -66,7 +66,8 @@ struct State {
     loss: f64,
     tokens: usize,
     seconds: f64,
-    best: f64,
+    /// The accuracy of the best epoch, once there is one.
+    best: Option<f64>,
     history: Vec<EpochReport>,
 }
 
@@ -87,7 +88,7 @@ impl<'a> Run<'a> {
             loss: 0.0,
             tokens: 0,
             seconds: 0.0,
-            best: f64::NEG_INFINITY,
+            best: None,
             history: Vec::new(),
         };
         let trained = Trained::new(task, config, vocabulary, device)?;
@@ -106,6 +107,15 @@ impl<'a> Run<'a> {
         };
         run.begin_epoch();
         Ok(run)
+    }
+
+    /// Writes the checkpoint that a run from the parameters of a trained model begins with.
+    pub fn starting_from(self, model: &Trained, folder: &Path) -> Result<()> {
+        let refuse = |_| Error::Training {
+            message: "the model to start from has other sizes than this configuration".to_string(),
+        };
+        self.trained.parameters.set_values(&model.parameters.values()?).map_err(refuse)?;
+        self.save(folder)
     }
 
     /// A run as its checkpoint left it.
@@ -198,13 +208,13 @@ impl<'a> Run<'a> {
             epoch: self.state.epoch + 1,
             loss: self.state.loss / self.plan.len().max(1) as f64,
             dev_accuracy: accuracy,
-            best: accuracy > self.state.best,
+            best: self.state.best.is_none_or(|best| accuracy > best),
             train_seconds: self.state.seconds,
             dev_seconds: started.elapsed().as_secs_f64(),
             tokens_per_second: self.state.tokens as f64 / self.state.seconds.max(1e-9),
         };
         if report.best {
-            self.state.best = accuracy;
+            self.state.best = Some(accuracy);
             checkpoint::save(&self.best_path(folder), &self.trained.parameters, &Adam::default(), &())?;
         }
         self.state.history.push(report.clone());

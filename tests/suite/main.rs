@@ -6,6 +6,7 @@ mod check_and_eval;
 mod conllu;
 mod demo;
 mod evaluator_parity;
+mod index;
 mod modes;
 mod parsing;
 mod perturb;

@@ -1,6 +1,10 @@
 //! Training: the same seed gives the same bytes, and an interrupted run loses nothing.
 
 use crate::sandbox::{Sandbox, model_files, stderr, stdout};
+use candle_core::Device;
+use citree::config::{Config, Preset};
+use citree::train::{Flow, Observer, Silent, Start, StepReport, train};
+use citree::treebank::starter;
 use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
@@ -91,6 +95,38 @@ fn ctrl_c_stops_after_the_batch_says_how_to_go_on_and_loses_nothing() {
     let metrics = std::fs::read_to_string(sandbox.path("stopped.citree/metrics.jsonl")).unwrap();
     assert_eq!(metrics.lines().count(), 24, "a line for every epoch of both models");
     assert!(!sandbox.path("stopped.citree/training").exists(), "checkpoints are gone when the model is there");
+}
+
+/// Stops a training at its first batch.
+struct AtOnce;
+impl Observer for AtOnce {
+    fn step(&mut self, _report: &StepReport) -> Flow {
+        Flow::Stop
+    }
+}
+
+#[test]
+fn a_run_stopped_in_its_first_epoch_resumes_to_the_result_of_an_undisturbed_one() {
+    let sandbox = Sandbox::new();
+    let config = Config::load(Preset::Small, &sandbox.path("tiny.toml")).unwrap();
+    let (train_set, dev) = (starter::train()[..60].to_vec(), starter::dev()[..20].to_vec());
+    let (whole, stopped) = (sandbox.path("whole.citree"), sandbox.path("stopped.citree"));
+    let run = |bundle: &Path, start: Start<'_>, observer: &mut dyn Observer| {
+        train(&config, &train_set, &dev, bundle, start, &Device::Cpu, observer).unwrap()
+    };
+    let model = run(&whole, Start::Fresh, &mut Silent).unwrap();
+    assert!(run(&stopped, Start::Fresh, &mut AtOnce).is_none());
+    assert!(run(&stopped, Start::Resume, &mut AtOnce).is_none());
+    run(&stopped, Start::Resume, &mut Silent).unwrap();
+    assert!(model_files(&whole) == model_files(&stopped));
+
+    // A run that starts from a model is resumed from there, too.
+    let tuned = [sandbox.path("tuned.citree"), sandbox.path("tuned-stopped.citree")];
+    run(&tuned[0], Start::From(&model), &mut Silent).unwrap();
+    assert!(run(&tuned[1], Start::From(&model), &mut AtOnce).is_none());
+    run(&tuned[1], Start::Resume, &mut Silent).unwrap();
+    assert!(model_files(&tuned[0]) == model_files(&tuned[1]));
+    assert!(model_files(&tuned[0]) != model_files(&whole));
 }
 
 #[cfg(unix)]

@@ -73,6 +73,8 @@ fn gradients_of_both_losses_are_right_with_dropout_and_sampling_for_every_way_of
     let mut configs: Vec<Config> = ["WWd", "WWc", "IId", "IIc"].map(config).to_vec();
     configs.push(Config { aggregate: Aggregate::Sum, ..config("IId") });
     configs.push(Config { label_support: LabelSupport::Batch, ..config("IIc") });
+    configs.push(Config { label_support: LabelSupport::Batch, rule: Rule::Nca, ..config("IIc") });
+    configs.push(Config { rule: Rule::Nca, scale: 2.0, ..config("IIc") });
     for config in configs {
         let school = School::new(config);
         for task in Task::ALL {

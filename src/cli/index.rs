@@ -1,0 +1,86 @@
+//! `citree index`: every gold edge of a treebank into a bundle's index.
+
+use super::machine::Machine;
+use super::progress::step_bar;
+use citree::indexing::{Built, Step, build};
+use citree::model::Model;
+use citree::treebank::{Sentence, read_trees};
+use citree_index::Phase;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Index the gold edges of a treebank, to be cited.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  citree index en.citree --treebank en_ewt-ud-train.conllu
+
+`citree train` does this at its end. Do it again for a bundle without an index, or to cite from another
+treebank than the one trained on. The new index replaces the old one only when it is whole: programs that
+use the old one go on with it, and Ctrl-C leaves it as it was.")]
+pub struct Args {
+    /// The bundle, as `citree train` made it
+    bundle: PathBuf,
+    /// The treebank whose edges are to be cited, in CoNLL-U
+    #[arg(long, value_name = "FILE")]
+    treebank: PathBuf,
+    #[command(flatten)]
+    machine: Machine,
+}
+
+/// Builds a new generation of the index.
+pub fn run(args: Args) -> anyhow::Result<ExitCode> {
+    let device = args.machine.start()?;
+    let model = Model::load(&args.bundle, &device)?;
+    let sentences = read_trees(&args.treebank)?;
+    build_index(&model, &sentences, &args.bundle, &|| {})?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Builds the index, showing how far it is; `each_step` is called now and then.
+pub fn build_index(
+    model: &Model,
+    sentences: &[Sentence],
+    bundle: &Path,
+    each_step: &(dyn Fn() + Sync),
+) -> anyhow::Result<Built> {
+    let bar = step_bar()?;
+    let built = build(model, sentences, bundle, &|step| {
+        let (name, done, total) = match step {
+            Step::Encoding { done, total } => ("encoding".to_string(), done as u64, total as u64),
+            Step::Indexing(progress) => (
+                format!("{:?}: {}", progress.space, phase(progress.phase)).to_lowercase(),
+                progress.done,
+                progress.total,
+            ),
+        };
+        if bar.prefix() != name {
+            bar.reset();
+            bar.set_prefix(name);
+        }
+        bar.set_length(total);
+        bar.set_position(done);
+        each_step();
+    });
+    bar.finish_and_clear();
+    let built = built?;
+    let mut stderr = std::io::stderr().lock();
+    if built.left_out > 0 {
+        writeln!(stderr, "left out {} edges with labels that the model was not trained with", built.left_out)?;
+    }
+    writeln!(stderr, "indexed {} edges of {} sentences", built.edges, sentences.len())?;
+    Ok(built)
+}
+
+fn phase(phase: Phase) -> &'static str {
+    match phase {
+        Phase::Sums => "sums",
+        Phase::Groups => "sums of groups",
+        Phase::Compact => "compact rows",
+        Phase::Twins => "equal rows",
+        Phase::Graph => "graph",
+        Phase::Recall => "measuring recall",
+        Phase::Save => "saving",
+    }
+}

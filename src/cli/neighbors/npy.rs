@@ -1,0 +1,75 @@
+//! Neighbours as one structured NumPy array, a row an edge: `numpy.load` gives fields by name.
+//!
+//! The format wants the number of rows first, so rows are held in memory until the end: a few hundred bytes an edge.
+
+use super::{Found, Sink};
+use std::io::Write;
+
+/// Collects rows and writes them at the end.
+pub struct Npy<W> {
+    out: W,
+    count: usize,
+    rows: u64,
+    bytes: Vec<u8>,
+}
+
+/// Fields of a row that stand for the edge itself, and those that it has for each neighbour.
+const OWN: [&str; 3] = ["sentence", "dependent", "head"];
+const EACH: [&str; 5] = ["edge", "edge_sentence", "edge_dependent", "edge_head", "edge_label"];
+const NONE: u32 = u32::MAX;
+
+impl<W: Write> Npy<W> {
+    /// Writes `count` neighbours an edge to `out`.
+    pub fn new(out: W, count: usize) -> Self {
+        Self { out, count, rows: 0, bytes: Vec::new() }
+    }
+
+    fn header(&self) -> Vec<u8> {
+        let own = OWN.iter().map(|name| format!("('{name}', '<u4')"));
+        let each = EACH.iter().map(|name| format!("('{name}', '<u4', ({},))", self.count));
+        let similarity = format!("('similarity', '<f4', ({},))", self.count);
+        let fields = own.chain(each).chain([similarity]).collect::<Vec<_>>().join(", ");
+        let text = format!("{{'descr': [{fields}], 'fortran_order': False, 'shape': ({},), }}", self.rows);
+        // Magic, version 1.0 and a length of two bytes come before it; the whole ends at a multiple of 64.
+        let padded = (10 + text.len() + 1).next_multiple_of(64) - 10;
+        let mut header = b"\x93NUMPY\x01\x00".to_vec();
+        header.extend((padded as u16).to_le_bytes());
+        header.extend(format!("{text:<width$}\n", width = padded - 1).into_bytes());
+        header
+    }
+}
+
+impl<W: Write> Sink for Npy<W> {
+    fn write(&mut self, found: &[Found<'_>]) -> anyhow::Result<()> {
+        for sentence in found {
+            for edge in sentence.found {
+                let own = [sentence.number as u32, edge.dependent as u32, edge.head as u32];
+                self.bytes.extend(own.iter().flat_map(|value| value.to_le_bytes()));
+                let records: Vec<[u32; 5]> = edge
+                    .hits
+                    .iter()
+                    .filter_map(|hit| {
+                        let record = sentence.edges.index().edge(hit.edge)?;
+                        Some([hit.edge, record.sentence, record.dependent, record.head, record.label])
+                    })
+                    .collect();
+                for field in 0..EACH.len() {
+                    let values = (0..self.count).map(|at| records.get(at).map_or(NONE, |record| record[field]));
+                    self.bytes.extend(values.flat_map(u32::to_le_bytes));
+                }
+                let similarity = (0..self.count).map(|at| edge.hits.get(at).map_or(f32::NAN, |hit| hit.similarity));
+                self.bytes.extend(similarity.flat_map(f32::to_le_bytes));
+                self.rows += 1;
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(mut self: Box<Self>) -> anyhow::Result<()> {
+        let header = self.header();
+        self.out.write_all(&header)?;
+        self.out.write_all(&self.bytes)?;
+        self.out.flush()?;
+        Ok(())
+    }
+}

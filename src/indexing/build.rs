@@ -1,0 +1,119 @@
+//! Building the index of a bundle: every gold edge of a treebank encoded by both models.
+
+use super::INDEX;
+use super::groups::Numbering;
+use super::record::TrainingSentence;
+use crate::config::Similarity;
+use crate::edge::{EdgeModel, edge_vectors};
+use crate::encoder::Numbered;
+use crate::error::{Error, Result};
+use crate::model::Model;
+use crate::treebank::{Sentence, write_sentence};
+use citree_index::{Builder, Edge, GraphSpec, Metric, Progress, SpaceSpec, Spec};
+use std::path::Path;
+
+/// Sentences encoded before their rows are written; bounds the memory.
+const CHUNK: usize = 2048;
+
+/// How far a build is.
+#[derive(Clone, Copy, Debug)]
+pub enum Step {
+    /// Encoding edges.
+    Encoding {
+        /// Sentences encoded.
+        done: usize,
+        /// Sentences of the treebank.
+        total: usize,
+    },
+    /// Working on what was encoded.
+    Indexing(Progress),
+}
+
+/// What a build came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Built {
+    /// The number of the generation, now current.
+    pub generation: u64,
+    /// Edges in the index.
+    pub edges: u64,
+    /// Edges left out because the model was not trained with their label.
+    pub left_out: u64,
+}
+
+/// Encodes every gold edge of the sentences and publishes a new generation of the bundle's index. Whatever ends a build
+/// early, an error or the end of the process, leaves the generation before as it was.
+pub fn build(model: &Model, sentences: &[Sentence], bundle: &Path, tell: &(dyn Fn(Step) + Sync)) -> Result<Built> {
+    let vocabulary = &model.tables.vocabulary;
+    let label = |sentence: usize, word: usize| vocabulary.label(&sentences[sentence].words()[word].label);
+    let mut label_counts = vec![0; vocabulary.labels().len()];
+    let mut left_out = 0;
+    let mut numbering = Numbering::default();
+    let mut groups = Vec::with_capacity(sentences.len());
+    let documents = documents(sentences);
+    let mut treebank = blake3::Hasher::new();
+    for (at, sentence) in sentences.iter().enumerate() {
+        if sentence.gold_heads().is_none() {
+            let message = "the treebank has words without a head; run `citree check` on it".to_string();
+            return Err(Error::Training { message });
+        }
+        write_sentence(&mut treebank, sentence).map_err(|e| Error::Tensor { message: e.to_string() })?;
+        groups.push(numbering.groups(sentence, &documents[at]));
+        for word in 0..sentence.words().len() {
+            match label(at, word) {
+                Some(label) => label_counts[label as usize] += 1,
+                None => left_out += 1,
+            }
+        }
+    }
+    let metric = match model.config.system.similarity {
+        Similarity::Cosine => Metric::Cosine,
+        Similarity::Dot => Metric::Dot,
+    };
+    let space = |edges: &EdgeModel| SpaceSpec { dims: edges.dims(), metric };
+    let edges = label_counts.iter().sum();
+    let spec = Spec {
+        heads: space(&model.heads.edges),
+        labels: space(&model.labels.edges),
+        label_counts,
+        groupings: numbering.counts(),
+        attachment: serde_json::to_vec(&numbering.into_names())
+            .map_err(|e| Error::Tensor { message: e.to_string() })?,
+        model: model.fingerprint()?.to_vec(),
+        treebank: treebank.finalize().as_bytes().to_vec(),
+        graph: GraphSpec::default(),
+    };
+    let mut builder = Builder::create(bundle.join(INDEX), spec)?;
+    let (heads_model, labels_model) = (model.heads.edges.frozen()?, model.labels.edges.frozen()?);
+    for (chunk, part) in sentences.chunks(CHUNK).enumerate() {
+        tell(Step::Encoding { done: chunk * CHUNK, total: sentences.len() });
+        let numbered: Vec<Numbered> = part.iter().map(|sentence| vocabulary.number(sentence)).collect();
+        let heads: Vec<&[usize]> = numbered.iter().map(|sentence| sentence.heads.as_slice()).collect();
+        let head_rows = edge_vectors(&heads_model, &numbered, &heads)?;
+        let label_rows = edge_vectors(&labels_model, &numbered, &heads)?;
+        for (offset, sentence) in part.iter().enumerate() {
+            let at = chunk * CHUNK + offset;
+            let number = builder.add_sentence(&TrainingSentence::encode(sentence, &documents[at]))?;
+            let rows = head_rows[offset].chunks(heads_model.dims()).zip(label_rows[offset].chunks(labels_model.dims()));
+            for (word, (head_row, label_row)) in rows.enumerate() {
+                let Some(label) = label(at, word) else { continue };
+                let head = heads[offset][word + 1] as u32;
+                let edge = Edge { sentence: number, dependent: word as u32 + 1, head, label };
+                builder.add_edge(edge, &groups[at][word], head_row, label_row)?;
+            }
+        }
+    }
+    let generation = builder.finish(&|progress| tell(Step::Indexing(progress)))?;
+    Ok(Built { generation, edges, left_out })
+}
+
+/// The document of every sentence: the last one that began.
+fn documents(sentences: &[Sentence]) -> Vec<String> {
+    let mut current = String::new();
+    let document = |sentence: &Sentence| {
+        if let Some(document) = sentence.document() {
+            current = document.to_string();
+        }
+        current.clone()
+    };
+    sentences.iter().map(document).collect()
+}

@@ -1,0 +1,102 @@
+//! The index of a bundle: every gold edge of a treebank as both models see it, with the sentences it comes from.
+//!
+//! The crate `citree_index` keeps rows and numbers; here they get their sentences, labels and names back.
+
+mod build;
+mod groups;
+mod record;
+
+pub use build::{Built, Step, build};
+pub use groups::{GroupNames, Grouping, prefix};
+pub use record::{TrainingSentence, TrainingWord};
+
+use crate::error::{Error, Result};
+use crate::model::Model;
+use crate::support::Task;
+use citree_index::{Edge, Index, Space};
+use std::path::Path;
+use std::sync::OnceLock;
+
+/// The folder of the index in a bundle.
+const INDEX: &str = "index";
+
+/// The training edges of a bundle, mapped.
+#[derive(Debug)]
+pub struct TrainingEdges {
+    index: Index,
+    labels: Vec<String>,
+    names: OnceLock<GroupNames>,
+}
+
+impl TrainingEdges {
+    /// Opens the index of a bundle, which must have been built with this model.
+    pub fn open(bundle: &Path, model: &Model) -> Result<Self> {
+        let index = Index::open(bundle.join(INDEX)).map_err(|error| match error {
+            citree_index::Error::Missing { .. } => Error::Bundle {
+                path: bundle.to_path_buf(),
+                expected: "an index of training edges".to_string(),
+                found: "none".to_string(),
+                remedy: format!("build it with `citree index {} --treebank TRAIN.conllu`", bundle.display()),
+            },
+            other => other.into(),
+        })?;
+        index.require_model(&model.fingerprint()?)?;
+        Ok(Self { index, labels: model.tables.vocabulary.labels().to_vec(), names: OnceLock::new() })
+    }
+
+    /// The numbers behind it.
+    pub fn index(&self) -> &Index {
+        &self.index
+    }
+
+    /// The rows of one of the two models.
+    pub fn space(&self, task: Task) -> &Space {
+        match task {
+            Task::Heads => self.index.heads(),
+            Task::Labels => self.index.labels(),
+        }
+    }
+
+    /// The name of a label.
+    pub fn label(&self, label: u32) -> &str {
+        self.labels.get(label as usize).map_or("_", String::as_str)
+    }
+
+    /// An edge and the sentence it is in.
+    pub fn edge(&self, edge: u32) -> Result<(Edge, TrainingSentence<'_>)> {
+        let record = self.index.edge(edge).ok_or_else(|| damaged(format!("no edge {edge}")))?;
+        let sentence = self.sentence(record.sentence)?;
+        let words = sentence.words.len() as u32;
+        if record.dependent > words || record.head > words {
+            return Err(damaged(format!("edge {edge} outside its sentence")));
+        }
+        Ok((record, sentence))
+    }
+
+    /// A sentence by its number.
+    pub fn sentence(&self, number: u32) -> Result<TrainingSentence<'_>> {
+        let bytes = self.index.sentence(number).and_then(TrainingSentence::decode);
+        bytes.ok_or_else(|| damaged(format!("no sentence {number}")))
+    }
+
+    /// How many sentences there are.
+    pub fn sentences(&self) -> u32 {
+        self.index.manifest().sentences as u32
+    }
+
+    /// The names of the groups of a grouping.
+    pub fn group_names(&self, grouping: Grouping) -> &[String] {
+        // Names that cannot be read are shown as none: `verify` finds such damage.
+        let read = || serde_json::from_slice(self.index.attachment()).unwrap_or_default();
+        self.names.get_or_init(read).of(grouping)
+    }
+}
+
+fn damaged(found: String) -> Error {
+    Error::Bundle {
+        path: INDEX.into(),
+        expected: "what was written there".to_string(),
+        found,
+        remedy: "check the bundle with `citree verify`, and build the index again".to_string(),
+    }
+}

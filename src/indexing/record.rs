@@ -1,0 +1,103 @@
+//! A training sentence as the index keeps it: enough to show a citation, and its gold tree, without the treebank.
+//!
+//! Lines of text: sent_id, document, the text as written, then a line a word of form, head and label with tabs between.
+//! None of these can hold a line break or a tab in CoNLL-U.
+
+use crate::treebank::Sentence;
+
+/// A training sentence, borrowed from the index.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TrainingSentence<'a> {
+    /// Its `sent_id`; empty where the treebank gives none.
+    pub sent_id: &'a str,
+    /// The document it is in; empty where the treebank names none.
+    pub document: &'a str,
+    /// The text as written; empty where the treebank does not have it.
+    pub text: &'a str,
+    /// Its words; the word with id `i` is `words[i - 1]`.
+    pub words: Vec<TrainingWord<'a>>,
+}
+
+/// A word of a training sentence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TrainingWord<'a> {
+    /// The word as written.
+    pub form: &'a str,
+    /// The id of its gold head.
+    pub head: usize,
+    /// The gold label.
+    pub label: &'a str,
+}
+
+impl<'a> TrainingSentence<'a> {
+    /// The bytes to keep of a sentence.
+    pub fn encode(sentence: &Sentence, document: &str) -> Vec<u8> {
+        let one_line = |text: &str| text.replace(['\n', '\r', '\t'], " ");
+        let (sent_id, text) = (sentence.sent_id().unwrap_or_default(), sentence.text().unwrap_or_default());
+        let mut record = [sent_id, document, text].map(one_line).join("\n");
+        for word in sentence.words() {
+            let head = word.head.unwrap_or_default();
+            record.push_str(&format!("\n{}\t{head}\t{}", one_line(&word.form), one_line(&word.label)));
+        }
+        record.into_bytes()
+    }
+
+    /// Reads what [`encode`](Self::encode) wrote; `None` for other bytes.
+    pub fn decode(bytes: &'a [u8]) -> Option<Self> {
+        let mut lines = std::str::from_utf8(bytes).ok()?.split('\n');
+        let (sent_id, document, text) = (lines.next()?, lines.next()?, lines.next()?);
+        let word = |line: &'a str| {
+            let mut columns = line.split('\t');
+            let word =
+                TrainingWord { form: columns.next()?, head: columns.next()?.parse().ok()?, label: columns.next()? };
+            columns.next().is_none().then_some(word)
+        };
+        let words: Vec<TrainingWord<'a>> = lines.map(word).collect::<Option<_>>()?;
+        let in_range = words.iter().all(|word| word.head <= words.len());
+        in_range.then_some(Self { sent_id, document, text, words })
+    }
+
+    /// The form at a position, `ROOT` at 0.
+    pub fn form(&self, position: usize) -> &'a str {
+        position.checked_sub(1).and_then(|at| self.words.get(at)).map_or("ROOT", |word| word.form)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::treebank::starter;
+
+    #[test]
+    fn what_a_citation_shows_of_a_sentence_comes_back() {
+        for sentence in starter::train() {
+            let bytes = TrainingSentence::encode(&sentence, "letters");
+            let record = TrainingSentence::decode(&bytes).unwrap();
+            assert_eq!(Some(record.sent_id), sentence.sent_id());
+            assert_eq!(Some(record.text), sentence.text());
+            assert_eq!(record.document, "letters");
+            assert_eq!(record.words.len(), sentence.words().len());
+            for (kept, word) in record.words.iter().zip(sentence.words()) {
+                assert_eq!(
+                    (kept.form, Some(kept.head), kept.label),
+                    (word.form.as_str(), word.head, word.label.as_str())
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn bytes_that_are_no_sentence_are_refused() {
+        for bytes in [
+            &b""[..],
+            b"id\n",
+            b"id\n\n\nform",
+            b"id\n\n\nform\t7\tobj",
+            b"id\n\n\n\xff\t0\troot",
+            b"a\nb\nc\nd\t0\tx\ty",
+        ] {
+            assert_eq!(TrainingSentence::decode(bytes), None);
+        }
+    }
+}

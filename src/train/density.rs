@@ -1,0 +1,85 @@
+//! Learning by the NCA rule: beside the paper's loss, a second one in which the support edges nearest to an edge decide.
+//!
+//! A score is the log of the mean of exp(similarity) over the support edges, so that near edges count for much and far
+//! ones for nothing: what an explanation cites then carries the decision.
+
+use crate::edge::EdgeModel;
+use crate::encoder::{Numbered, States};
+use crate::error::Result;
+use crate::ops::cross_entropy::{Choice, cross_entropy};
+use candle_core::{D, Tensor};
+
+/// Heads of each word that compete, beside the gold one; parsing by this rule looks at as few.
+const SHORTLIST: usize = 8;
+/// Takes an edge out of its own evidence.
+const NEVER: f32 = -1e9;
+
+/// The mean loss of head decisions among the best heads by `scores`, flat as
+/// [`candidate_scores`](EdgeModel::candidate_scores) gives them, against support edges `[edges, dims]`.
+pub fn head_loss(
+    model: &EdgeModel,
+    states: &States,
+    sentences: &[&Numbered],
+    scores: &[f32],
+    support: &Tensor,
+) -> Result<Tensor> {
+    let (mut dependents, mut heads, mut choices) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut at, mut first) = (0, 0);
+    for sentence in sentences {
+        let n = sentence.len();
+        for word in 1..n {
+            let row = &scores[at..at + n];
+            let gold = sentence.heads[word];
+            let mut rivals: Vec<usize> = (0..n).filter(|&head| head != word && head != gold).collect();
+            rivals.sort_by(|&a, &b| row[b].total_cmp(&row[a]));
+            rivals.truncate(SHORTLIST);
+            choices.push(Choice { start: heads.len(), width: rivals.len() + 1, gold: 0, excluded: None });
+            for head in std::iter::once(gold).chain(rivals) {
+                dependents.push((first + word) as u32);
+                heads.push((first + head) as u32);
+            }
+            at += n;
+        }
+        first += n;
+    }
+    let rows = model.edge_rows(states, &dependents, &heads)?;
+    Ok(cross_entropy(&log_mean_exp(&model.class_scores(&rows, support)?)?, choices)?)
+}
+
+/// The mean loss of label decisions of edges `[edges, dims]` against each other and edges drawn beside them; an edge is
+/// no evidence for itself.
+pub fn label_loss(model: &EdgeModel, rows: &Tensor, gold: &[u32], drawn: Option<(&Tensor, &[u32])>) -> Result<Tensor> {
+    let support = match drawn {
+        Some((drawn, _)) => Tensor::cat(&[rows, drawn], 0)?,
+        None => rows.clone(),
+    };
+    let labels: Vec<u32> = gold.iter().chain(drawn.map_or(&[][..], |(_, labels)| labels)).copied().collect();
+    let mut order: Vec<usize> = (0..labels.len()).collect();
+    order.sort_by_key(|&edge| labels[edge]);
+    let mut own = vec![0_f32; gold.len() * labels.len()];
+    for (column, &edge) in order.iter().enumerate().filter(|(_, edge)| **edge < gold.len()) {
+        own[edge * labels.len() + column] = NEVER;
+    }
+    let own = Tensor::from_vec(own, (gold.len(), labels.len()), rows.device())?.to_dtype(rows.dtype())?;
+    let ids: Vec<u32> = order.iter().map(|&edge| edge as u32).collect();
+    let support = support.index_select(&Tensor::new(ids, rows.device())?, 0)?;
+    let similarities = (model.class_scores(rows, &support)? + own)?;
+    let (mut scores, mut places, mut start) = (Vec::new(), std::collections::HashMap::new(), 0);
+    for group in order.chunk_by(|&a, &b| labels[a] == labels[b]) {
+        places.insert(labels[group[0]], scores.len());
+        scores.push(log_mean_exp(&similarities.narrow(1, start, group.len())?)?);
+        start += group.len();
+    }
+    let width = scores.len();
+    let scores = Tensor::stack(&scores, 1)?;
+    let choice =
+        |(row, label): (usize, &u32)| Choice { start: row * width, width, gold: places[label], excluded: None };
+    Ok(cross_entropy(&scores, gold.iter().enumerate().map(choice).collect())?)
+}
+
+/// The log of the mean of the exponentials of each row.
+fn log_mean_exp(rows: &Tensor) -> Result<Tensor> {
+    let largest = rows.max_keepdim(D::Minus1)?.detach();
+    let means = rows.broadcast_sub(&largest)?.exp()?.mean(D::Minus1)?;
+    Ok((means.log()? + largest.squeeze(D::Minus1)?)?)
+}
