@@ -31,6 +31,11 @@ pub struct Spec {
     pub model: Vec<u8>,
     /// Hash of the treebank that the edges come from.
     pub treebank: Vec<u8>,
+    /// How many groups each grouping has, at most 256 groupings and fewer than 2³¹ groups in all. Every edge is put into
+    /// one group of each, and the index keeps the sum of the rows of every group.
+    pub groupings: Vec<u32>,
+    /// Bytes that mean something to the caller alone, such as the names of the groups; any number of them.
+    pub attachment: Vec<u8>,
     /// How the graphs are grown.
     pub graph: GraphSpec,
 }
@@ -73,12 +78,15 @@ impl Builder {
     ///
     /// # Errors
     /// [`Error::Busy`] if another build is going on there; [`Error::Input`] if the spec does not make sense.
-    pub fn create(folder: impl Into<PathBuf>, spec: Spec) -> Result<Self> {
+    pub fn create(folder: impl Into<PathBuf>, mut spec: Spec) -> Result<Self> {
         if !(2..=512).contains(&spec.graph.degree) || spec.graph.effort == 0 {
             return Err(Error::input("the degree of the graph", "2 to 512", spec.graph.degree));
         }
         let draft = Draft::begin(&folder.into())?;
-        let edges = EdgeWriter::create(draft.path().join(EDGES), &spec.label_counts)?;
+        let edges =
+            EdgeWriter::create(draft.path().join(EDGES), &spec.label_counts, &spec.groupings, &spec.attachment)?;
+        // Written already, and maybe large.
+        spec.attachment = Vec::new();
         let heads = SpaceWriter::create(draft.path().join(HEADS), spec.heads, edges.starts())?;
         let labels = SpaceWriter::create(draft.path().join(LABELS), spec.labels, edges.starts())?;
         Ok(Self { spec, edges, heads, labels, draft })
@@ -92,14 +100,15 @@ impl Builder {
         self.edges.add_sentence(bytes)
     }
 
-    /// Adds an edge with its rows in both spaces. Its number in the index is known only by its label and order.
+    /// Adds an edge with its group in each grouping and its rows in both spaces. Its number in the index is known only by
+    /// its label and order.
     ///
     /// # Errors
-    /// [`Error::Input`] if the label or the rows do not fit the spec; else if it cannot be written.
-    pub fn add_edge(&mut self, edge: Edge, head_row: &[f32], label_row: &[f32]) -> Result<()> {
+    /// [`Error::Input`] if the label, the groups or the rows do not fit the spec; else if it cannot be written.
+    pub fn add_edge(&mut self, edge: Edge, groups: &[u32], head_row: &[f32], label_row: &[f32]) -> Result<()> {
         self.heads.fits(head_row)?;
         self.labels.fits(label_row)?;
-        let place = self.edges.add(edge)?;
+        let place = self.edges.add(edge, groups)?;
         self.heads.put(place, head_row)?;
         self.labels.put(place, label_row)
     }
@@ -111,10 +120,12 @@ impl Builder {
     /// current before stays so.
     pub fn finish(self, progress: &(dyn Fn(Progress) + Sync)) -> Result<u64> {
         let Self { spec, edges, heads, labels, draft } = self;
-        let (edges, sentences) = edges.finish()?;
+        let (edges, sentences, groups) = edges.finish()?;
         let tell = |space| move |phase, done, total| progress(Progress { space, phase, done, total });
-        let heads = heads.finish(spec.graph, &tell(Which::Heads))?;
-        let label_space = labels.finish(spec.graph, &tell(Which::Labels))?;
+        let heads = heads.finish(spec.graph, &groups, &tell(Which::Heads))?;
+        let label_space = labels.finish(spec.graph, &groups, &tell(Which::Labels))?;
+        // Nothing may be mapped when the folder gets its name: some systems refuse to rename it then.
+        drop(groups);
         let labels = spec.label_counts.len() as u64;
         let manifest =
             Manifest { model: spec.model, treebank: spec.treebank, edges, sentences, labels, heads, label_space };

@@ -1,9 +1,11 @@
 //! Compact rows: a quarter of the bytes of the rows, compared by integer products, with a known error.
 //!
 //! Rows of a trained model lie in a narrow cone: they are mostly their mean µ, and eight bits of that say little. So
-//! the mean is taken off first: with x = µ + b and q = µ + c, q·x = c·b + µ·x + (q·µ − µ·µ). c and b are kept as i8 with
-//! one scale each, µ·x as a float beside the row, and the bracket is a constant of the query. Beside each row lie also
-//! the length of what rounding took from it and of what it left, which bound how far an estimate can be from the truth.
+//! the mean is taken off first: with x = µ + b and q = αµ + c, q·x = c·b + α µ·x + (q·µ − α µ·µ). c and b are kept as i8
+//! with one scale each, µ·x as a float beside the row, and the bracket is a constant of the query. A query may have any
+//! length: α is what makes c shortest, about 1 for a query that lies in the cone, and 0 for one that does not lie along µ
+//! at all. Beside each row lie also the length of what rounding took from it and of what it left, which bound how far an
+//! estimate can be from the truth.
 
 use crate::{
     map::View,
@@ -58,6 +60,8 @@ pub(crate) struct Query {
     codes: Codes,
     scale: f32,
     constant: f32,
+    /// How much of the mean is in the query: α.
+    along: f32,
     per_error: f32,
     per_norm: f32,
     slack: f32,
@@ -68,7 +72,7 @@ impl Query {
     #[inline]
     pub(crate) fn estimate(&self, tail: &[f32; 4], product: i32) -> (f32, f32) {
         let [scale, bias, error, norm] = *tail;
-        let estimate = self.constant + bias + self.scale * scale * product as f32;
+        let estimate = self.constant + self.along * bias + self.scale * scale * product as f32;
         (estimate, self.slack + self.per_error * error + self.per_norm * norm)
     }
 
@@ -121,21 +125,26 @@ impl Compact {
     pub(crate) fn query(&self, row: &[f32]) -> Query {
         let dims = self.mean.len();
         let mut rounded = vec![0i8; self.stride];
-        let centred = row.iter().zip(self.mean.iter()).map(|(value, mean)| value - mean);
+        let across = self.kernel.similarity(row, &self.mean);
+        // Next to no mean says nothing about a query, and would be multiplied by next to infinity.
+        let along = if self.mean_square > 1e-12 { across / self.mean_square } else { 0.0 };
+        let centred = row.iter().zip(self.mean.iter()).map(|(value, mean)| value - along * mean);
         let (scale, error, norm) = round(centred, &mut rounded);
         let mut codes = Codes::default();
         codes.set(&rounded, dims);
-        let across = self.kernel.similarity(row, &self.mean);
-        let length = self.kernel.similarity(row, row).sqrt();
+        // No less than the length of the query; its square might be too small for a float.
+        let length = along.abs() * self.mean_square.sqrt() + norm + error;
         // |c·b − ĉ·b̂| ≤ |c| |b − b̂| + |c − ĉ| |b̂|, and float sums of this many terms are off by no more than `float`.
         let float = (8.0 + dims as f32 / 16.0) * 1.2e-7 * length;
         Query {
             codes,
             scale,
-            constant: across - self.mean_square,
+            constant: across - along * self.mean_square,
+            along,
             per_error: norm + error + float,
             per_norm: error + float,
-            slack: float * (self.mean_square.sqrt() + 1e-6),
+            // The last is for products so small that they lose digits.
+            slack: float * (self.mean_square.sqrt() + 1e-6) + 1e-30,
         }
     }
 
@@ -144,7 +153,7 @@ impl Compact {
         let row = self.row(id);
         let [scale, bias, ..] = tail(row);
         query.codes.set(row, self.mean.len());
-        (query.scale, query.constant) = (scale, bias - self.mean_square);
+        (query.scale, query.constant, query.along) = (scale, bias - self.mean_square, 1.0);
     }
 
     /// Estimates of the similarity of a query with the rows of these numbers.
@@ -231,8 +240,11 @@ pub(crate) mod tests {
         let rows = cone(&mut Random::new(3), count, dims, 8, 0.95);
         let compact = stored(&rows, dims);
         let (mut worst, mut largest) = (0f64, 0f64);
-        for asked in rows.chunks(dims).take(40) {
-            let query = compact.query(asked);
+        let asked = rows.chunks(dims).take(40).map(<[f32]>::to_vec);
+        let differences = rows.chunks(dims).take(41).collect::<Vec<_>>();
+        let differences = differences.windows(2).map(|pair| pair[0].iter().zip(pair[1]).map(|(a, b)| a - b).collect());
+        for asked in asked.chain(differences).chain([vec![0.0; dims]]) {
+            let query = compact.query(&asked);
             let mut products = vec![0; count];
             compact.block(&[&query], 0..count, &mut products);
             for ((id, product), row) in products.into_iter().enumerate().zip(rows.chunks(dims)) {

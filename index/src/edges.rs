@@ -6,6 +6,7 @@ use crate::{
     container::{Sections, Writer},
     error::{Error, Result},
     format::FACTS,
+    groups::{self, Groups, MOST_GROUPINGS},
     map::View,
 };
 
@@ -27,12 +28,17 @@ const RECORDS: u32 = 1;
 const LABELS: u32 = 2;
 const ENDS: u32 = 3;
 const TEXT: u32 = 4;
+const GROUPS: u32 = 5;
+const GROUP_COUNTS: u32 = 6;
+const ATTACHMENT: u32 = 7;
 
 /// Places records as they come into the order of labels, and collects sentences.
 #[derive(Debug)]
 pub(crate) struct EdgeWriter {
     file: Writer,
     records: u64,
+    groups: u64,
+    group_counts: Vec<u32>,
     starts: Vec<u64>,
     filled: Vec<u64>,
     ends: Vec<u64>,
@@ -40,19 +46,27 @@ pub(crate) struct EdgeWriter {
 
 impl EdgeWriter {
     /// `counts`: how many edges of each label will come, which is what gives each edge its final place on arrival.
-    pub(crate) fn create(path: PathBuf, counts: &[u64]) -> Result<Self> {
+    pub(crate) fn create(path: PathBuf, counts: &[u64], groupings: &[u32], attachment: &[u8]) -> Result<Self> {
         let mut starts = vec![0u64];
         for count in counts {
             let end =
                 starts.last().and_then(|start| start.checked_add(*count)).filter(|end| *end < u64::from(u32::MAX >> 1));
             starts.push(end.ok_or_else(|| Error::input("the number of edges", "fewer than 2^31", "more"))?);
         }
+        if groups::total(groupings).is_none() {
+            let expected = format!("at most {MOST_GROUPINGS} groupings of fewer than 2^31 groups");
+            return Err(Error::input("the number of groups", expected, "more"));
+        }
         let mut file = Writer::create(path, KIND)?;
         let total = starts.last().copied().unwrap_or_default();
         let records = file.reserve::<u32>(RECORDS, total * 4)?;
+        let groups = file.reserve::<u32>(GROUPS, total * groupings.len() as u64)?;
         file.section(LABELS, &starts)?;
+        file.section(GROUP_COUNTS, groupings)?;
+        file.section(ATTACHMENT, attachment)?;
         file.start::<u8>(TEXT)?;
-        Ok(Self { file, records, filled: vec![0; counts.len()], starts, ends: Vec::new() })
+        let (filled, group_counts) = (vec![0; counts.len()], groupings.to_vec());
+        Ok(Self { file, records, groups, group_counts, filled, starts, ends: Vec::new() })
     }
 
     pub(crate) fn starts(&self) -> &[u64] {
@@ -60,7 +74,8 @@ impl EdgeWriter {
     }
 
     /// Adds an edge and returns its place.
-    pub(crate) fn add(&mut self, edge: Edge) -> Result<u64> {
+    pub(crate) fn add(&mut self, edge: Edge, groups: &[u32]) -> Result<u64> {
+        groups::fits(groups, &self.group_counts)?;
         let label = edge.label as usize;
         let labels = self.filled.len();
         let filled = self
@@ -73,6 +88,7 @@ impl EdgeWriter {
         }
         *filled += 1;
         self.file.write_at(self.records + place * 16, &[edge.sentence, edge.dependent, edge.head, edge.label])?;
+        self.file.write_at(self.groups + place * 4 * groups.len() as u64, groups)?;
         Ok(place)
     }
 
@@ -84,7 +100,8 @@ impl EdgeWriter {
         Ok(number)
     }
 
-    pub(crate) fn finish(mut self) -> Result<(u64, u64)> {
+    /// Completes the file; returns the number of edges and of sentences, and the groups of the edges.
+    pub(crate) fn finish(mut self) -> Result<(u64, u64, Groups)> {
         let missing: u64 =
             self.starts.windows(2).zip(&self.filled).map(|(ends, filled)| ends[1] - ends[0] - filled).sum();
         if missing > 0 {
@@ -97,9 +114,11 @@ impl EdgeWriter {
         }
         self.file.section(ENDS, &self.ends)?;
         let mut facts = [0; FACTS];
-        facts[..3].copy_from_slice(&[edges, self.filled.len() as u64, sentences]);
+        let groupings = self.group_counts.len() as u64;
+        facts[..4].copy_from_slice(&[edges, self.filled.len() as u64, sentences, groupings]);
+        let groups = Groups::new(self.group_counts, self.file.view(GROUPS)?);
         self.file.finish(facts)?;
-        Ok((edges, sentences))
+        Ok((edges, sentences, groups))
     }
 }
 
@@ -111,16 +130,28 @@ pub(crate) struct Edges {
     labels: View<u64>,
     ends: View<u64>,
     text: View<u8>,
+    pub(crate) groups: Groups,
+    attachment: View<u8>,
 }
 
 impl Edges {
     pub(crate) fn open(path: PathBuf) -> Result<Self> {
         let file = Sections::open(path, KIND)?;
-        let [edges, labels, sentences, ..] = file.facts();
+        let [edges, labels, sentences, groupings, ..] = file.facts();
         if edges > u64::from(u32::MAX >> 1) || labels > u64::from(u32::MAX) {
             return Err(file.damaged("the number of edges and labels", "less than 2^31", edges.max(labels)));
         }
+        if groupings > MOST_GROUPINGS {
+            return Err(file.damaged("the number of groupings", format!("at most {MOST_GROUPINGS}"), groupings));
+        }
+        // Read at once: they are few, and say where in the spaces the sums of a grouping lie.
+        let counts = file.view::<u32>(GROUP_COUNTS, &[groupings])?.to_vec();
+        if groups::total(&counts).is_none() {
+            return Err(file.damaged("the number of groups", "less than 2^31", "more"));
+        }
         Ok(Self {
+            groups: Groups::new(counts, file.view(GROUPS, &[edges, groupings])?),
+            attachment: file.bytes(ATTACHMENT)?,
             records: file.view(RECORDS, &[edges, 4])?,
             labels: file.view(LABELS, &[labels + 1])?,
             ends: file.view(ENDS, &[sentences])?,
@@ -162,7 +193,11 @@ impl Edges {
         self.text.get(usize::try_from(start).ok()?..usize::try_from(end).ok()?)
     }
 
-    /// Reads everything: checksums, and that places, labels and sentences agree with each other.
+    pub(crate) fn attachment(&self) -> &[u8] {
+        &self.attachment
+    }
+
+    /// Reads everything: checksums, and that places, labels, sentences and groups agree with each other.
     pub(crate) fn check(&self) -> Result<()> {
         self.file.check()?;
         let ordered = self.labels.is_sorted() && self.labels.first() == Some(&0);
@@ -182,6 +217,9 @@ impl Edges {
                     return Err(self.file.damaged("an edge", format!("of label {label}"), format!("{edge:?}")));
                 }
             }
+        }
+        if let Some(edge) = self.groups.without_group() {
+            return Err(self.file.damaged(format!("a group of edge {edge}"), "one of its grouping", "none"));
         }
         Ok(())
     }

@@ -31,7 +31,7 @@ pub struct Index {
 }
 
 impl Index {
-    /// Opens the current generation. Nothing is read but headers, so that this takes as long for any number of edges.
+    /// Opens the current generation. Nothing is read but headers and a few numbers, so that this takes as long for any number of edges.
     ///
     /// # Errors
     /// [`Error::Missing`] where there is none, and one for each way in which a file may be unfit.
@@ -114,7 +114,23 @@ impl Index {
         self.edges.sentence(number)
     }
 
-    /// Reads everything and checks it: checksums, links, reachability, twins, and sums and compact rows against the rows.
+    /// The number of groups of each grouping.
+    pub fn groupings(&self) -> &[u32] {
+        self.edges.groups.counts()
+    }
+
+    /// The group of an edge in a grouping; `None` where there is no such grouping or edge.
+    pub fn group(&self, grouping: usize, edge: u32) -> Option<u32> {
+        self.edges.groups.get(grouping, edge)
+    }
+
+    /// The bytes that the caller attached when it built the index.
+    pub fn attachment(&self) -> &[u8] {
+        self.edges.attachment()
+    }
+
+    /// Reads everything and checks it: checksums, links, reachability, twins, groups, and sums and compact rows against the
+    /// rows.
     ///
     /// # Errors
     /// The first thing that is not as it was written.

@@ -86,20 +86,26 @@ pub(crate) fn nodes(twins: &[u32]) -> Vec<u32> {
     (0..twins.len() as u32).filter(|place| first[*place as usize]).collect()
 }
 
-/// Refuses a row that this space cannot hold or compare.
+/// Refuses a row that this space cannot hold.
 pub(crate) fn fits(row: &[f32], dims: usize, metric: Metric) -> Result<()> {
-    if row.len() != dims {
-        return Err(Error::input("the length of a row", dims, row.len()));
-    }
-    let square: f64 = row.iter().map(|value| f64::from(*value).powi(2)).sum();
-    if !square.is_finite() || square > 1e30 {
-        return Err(Error::input("a row", "finite numbers", "numbers that are not"));
-    }
+    let square = comparable(row, dims)?;
     let unit = (square - 1.0).abs() < 1e-3 || square < 1e-9;
     if metric == Metric::Cosine && !unit {
         return Err(Error::input("the length of a vector in a cosine space", "1 (or 0)", square.sqrt()));
     }
     Ok(())
+}
+
+/// Refuses a row that cannot be compared with those of a space; returns the square of its length.
+pub(crate) fn comparable(row: &[f32], dims: usize) -> Result<f64> {
+    if row.len() != dims {
+        return Err(Error::input("the length of a row", dims, row.len()));
+    }
+    let square: f64 = row.iter().map(|value| f64::from(*value).powi(2)).sum();
+    if !square.is_finite() || square > 1e30 {
+        return Err(Error::input("a row", "finite numbers and a length up to 10^15", "others"));
+    }
+    Ok(square)
 }
 
 #[cfg(test)]

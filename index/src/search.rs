@@ -8,7 +8,7 @@ use crate::{
     error::Result,
     exact::{Wanted, scan},
     graph::Graph,
-    rows::{Hit, Rows, fits},
+    rows::{Hit, Rows, comparable},
     simd::prefetch,
     space::Space,
     walk::{Scratch, descend, walk},
@@ -80,7 +80,7 @@ impl<'a> Nearest<'a> {
     /// # Errors
     /// If the row does not fit the space.
     pub fn run(self) -> Result<Answer> {
-        fits(self.row, self.space.dims(), self.space.metric())?;
+        comparable(self.row, self.space.dims())?;
         Ok(self.by_walk().unwrap_or_else(|| self.by_scan()))
     }
 
@@ -122,7 +122,7 @@ impl<'a> Nearest<'a> {
 
 /// Answers many questions in parallel; exact ones share passes over the rows.
 pub(crate) fn run_many(searches: Vec<Nearest<'_>>) -> Result<Vec<Answer>> {
-    searches.par_iter().try_for_each(|search| fits(search.row, search.space.dims(), search.space.metric()))?;
+    searches.par_iter().try_for_each(|search| comparable(search.row, search.space.dims()).map(drop))?;
     let groups: Vec<&[Nearest<'_>]> = searches
         .chunk_by(|a, b| a.exact == b.exact && a.label == b.label)
         .flat_map(|same| same.chunks(TOGETHER))

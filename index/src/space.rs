@@ -1,6 +1,7 @@
 //! A space: the rows of one model with sums, compact rows and graph, mapped.
 
 use std::{
+    ops::Range,
     path::PathBuf,
     sync::{Arc, Mutex},
 };
@@ -12,10 +13,12 @@ use crate::{
     edges::Edges,
     error::Result,
     graph::{Graph, LAYERS},
+    groups,
     map::View,
     meta::{Metric, SpaceFacts},
-    rows::{Rows, fits},
+    rows::{Rows, comparable},
     search::{Answer, Nearest, run_many},
+    similarities::similarities,
     walk::Scratch,
 };
 
@@ -33,6 +36,7 @@ pub(crate) const UPPER: u32 = 9;
 pub(crate) const MOST_DIMS: u64 = 16_384;
 /// Number of members of each upper layer, lowest first, then zeros.
 pub(crate) const SIZES: u32 = 10;
+pub(crate) const GROUP_SUMS: u32 = 11;
 
 /// The edge vectors of one model, ordered by label.
 #[derive(Debug)]
@@ -44,6 +48,7 @@ pub struct Space {
     pub(crate) effort: usize,
     pub(crate) sums: View<f64>,
     pub(crate) counts: View<u64>,
+    group_sums: View<f32>,
     metric: Metric,
     scratch: Mutex<Vec<Scratch>>,
 }
@@ -51,13 +56,17 @@ pub struct Space {
 impl Space {
     pub(crate) fn open(path: PathBuf, edges: Arc<Edges>, facts: &SpaceFacts) -> Result<Self> {
         let file = Sections::open(path, KIND)?;
-        let [dims, count, labels, degree, entry, ..] = file.facts();
+        let [dims, count, labels, degree, entry, groups, ..] = file.facts();
         if dims == 0 || dims > MOST_DIMS || dims != u64::from(facts.dims) {
             return Err(file.damaged("the number of dimensions", facts.dims, dims));
         }
         if (count, labels) != (edges.count() as u64, edges.labels() as u64) {
             let expected = format!("{} and {}", edges.count(), edges.labels());
             return Err(file.damaged("the number of rows and labels", expected, format!("{count} and {labels}")));
+        }
+        let wanted = groups::total(edges.groups.counts()).unwrap_or_default();
+        if groups != wanted {
+            return Err(file.damaged("the number of groups", wanted, groups));
         }
         let wanted = facts.graph.map_or(0, |graph| u64::from(graph.degree));
         if degree != wanted || degree > 1024 {
@@ -72,11 +81,16 @@ impl Space {
         };
         let graph = if degree == 0 { None } else { Some(graph(&file, count, degree, entry)?) };
         let (sums, counts) = (file.view(SUMS, &[labels + 1, dims])?, file.view(COUNTS, &[labels + 1])?);
+        let group_sums = file.view(GROUP_SUMS, &[groups, dims])?;
         let effort = facts.graph.map_or(0, |graph| graph.effort as usize);
-        Ok(Self { file, edges, rows, graph, effort, sums, counts, metric: facts.metric, scratch: Mutex::default() })
+        let (metric, scratch) = (facts.metric, Mutex::default());
+        Ok(Self { file, edges, rows, graph, effort, sums, counts, group_sums, metric, scratch })
     }
 
-    /// Asks for the edges nearest to a row.
+    /// Asks for the edges nearest to a row, which may be any finite vector of length up to 10¹⁵.
+    ///
+    /// The graph of a cosine space is made, and its effort measured, for rows of unit length. Any other vector, such as the
+    /// difference of two rows, is answered less well over it: ask such a question with [`Nearest::exact`].
     pub fn nearest<'a>(&'a self, row: &'a [f32]) -> Nearest<'a> {
         Nearest::new(self, row)
     }
@@ -92,11 +106,32 @@ impl Space {
         ask: impl Fn(usize, Nearest<'a>) -> Nearest<'a>,
     ) -> Result<Vec<Answer>> {
         let dims = self.dims();
-        let uneven = rows.chunks_exact(dims).remainder();
-        if !uneven.is_empty() {
-            fits(uneven, dims, self.metric)?;
-        }
+        self.whole(rows)?;
         run_many(rows.chunks_exact(dims).enumerate().map(|(i, row)| ask(i, self.nearest(row))).collect())
+    }
+
+    /// The similarity of a row with that of an edge, as [`crate::Hit::similarity`] has it; `None` where there is no such edge
+    /// or the row has another number of dimensions.
+    pub fn similarity(&self, row: &[f32], edge: u32) -> Option<f32> {
+        (row.len() == self.dims() && (edge as usize) < self.count()).then(|| self.rows.similarity(row, edge))
+    }
+
+    /// The similarities of `rows`, one after another, with every edge of `range` (as far as there are such edges): all of
+    /// the first row, then all of the second and so on. Each is that of [`Space::similarity`] to the bit.
+    ///
+    /// # Errors
+    /// If a row does not fit the space, or there is no memory for so many numbers.
+    pub fn similarities(&self, rows: &[f32], range: Range<u32>) -> Result<Vec<f32>> {
+        self.whole(rows)?;
+        rows.chunks_exact(self.dims()).try_for_each(|row| comparable(row, self.dims()).map(drop))?;
+        let end = self.count().min(range.end as usize);
+        similarities(&self.rows, rows, end.min(range.start as usize)..end)
+    }
+
+    /// Refuses rows one after another of which the last is not whole.
+    fn whole(&self, rows: &[f32]) -> Result<()> {
+        let rest = rows.chunks_exact(self.dims()).remainder();
+        if rest.is_empty() { Ok(()) } else { comparable(rest, self.dims()).map(drop) }
     }
 
     /// The row of an edge.
@@ -129,6 +164,12 @@ impl Space {
     /// The sum of all rows.
     pub fn total(&self) -> &[f64] {
         &self.sums[(self.counts.len() - 1) * self.dims()..]
+    }
+
+    /// The sum of the rows of each group of a grouping, group after group; empty where there is no such grouping.
+    pub fn group_sums(&self, grouping: usize) -> &[f32] {
+        let range = self.edges.groups.range(grouping).unwrap_or_default();
+        self.group_sums.get(range.start * self.dims()..range.end * self.dims()).unwrap_or_default()
     }
 
     /// Runs a search with memory of an earlier one, or with new memory if all is in use.

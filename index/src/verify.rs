@@ -40,6 +40,7 @@ fn space(space: &Space, distinct: u64) -> Result<()> {
     if !counts.eq(space.counts.iter().copied()) {
         return Err(file.damaged("the number of rows of a label", "that of its range", "another"));
     }
+    group_sums(space)?;
     let odd = (0..space.count() as u32).into_par_iter().map_init(Vec::new, |scratch, place| {
         rows.get(place).is_none_or(|row| !rows.compact.same(place, row, scratch)).then_some(place)
     });
@@ -54,6 +55,25 @@ fn space(space: &Space, distinct: u64) -> Result<()> {
         return Err(file.damaged("the number of distinct rows", distinct, nodes.len()));
     }
     space.graph.as_ref().map_or(Ok(()), |graph| links(space, graph, &nodes))
+}
+
+fn group_sums(space: &Space) -> Result<()> {
+    let groups = &space.edges.groups;
+    for grouping in 0..groups.counts().len() {
+        let stored = space.group_sums(grouping).chunks_exact(space.dims());
+        groups.sums(grouping, &space.rows.values, space.dims(), |first, sums| {
+            let stored = stored.clone().skip(first);
+            let same = |a: &[f32], b: &[f32]| a.iter().zip(b).all(|(a, b)| a.to_bits() == b.to_bits());
+            match sums.chunks_exact(space.dims()).zip(stored).position(|(sum, stored)| !same(sum, stored)) {
+                Some(i) => {
+                    let what = format!("the sum of group {} of grouping {grouping}", first + i);
+                    Err(space.file.damaged(what, "that of its rows", "another"))
+                }
+                None => Ok(()),
+            }
+        })?;
+    }
+    Ok(())
 }
 
 fn links(space: &Space, graph: &Graph<View<u32>>, nodes: &[u32]) -> Result<()> {

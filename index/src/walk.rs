@@ -88,14 +88,14 @@ pub(crate) fn descend<S: std::ops::Deref<Target = [u32]>>(
             scratch.fresh.clear();
             scratch.fresh.extend_from_slice(&links[..end]);
             scratch.estimate(compact, query);
-            let before = highest[0];
+            let before = best;
             for (id, estimate) in scratch.fresh.iter().zip(&scratch.estimates) {
                 if *estimate > highest[0] {
                     (highest[0], best) = (*estimate, *id);
                 }
             }
-            // Estimates strictly rise, so this ends.
-            if highest[0] <= before {
+            // Estimates strictly rise from one row to the next, so this ends; damaged rows may have one that is no number.
+            if best == before {
                 break;
             }
         }

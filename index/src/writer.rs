@@ -10,11 +10,12 @@ use crate::{
     error::{Error, Result},
     format::FACTS,
     graph::{Graph, LAYERS},
+    groups::Groups,
     grow::Growing,
     meta::{GraphFacts, Metric, SpaceFacts},
     recall::{held_out, least_effort},
     rows::{Rows, fits, nodes, twins},
-    space::{BASE, COMPACT, COUNTS, KIND, MEAN, MEMBERS, MOST_DIMS, ROWS, SIZES, SUMS, TWINS, UPPER},
+    space::{BASE, COMPACT, COUNTS, GROUP_SUMS, KIND, MEAN, MEMBERS, MOST_DIMS, ROWS, SIZES, SUMS, TWINS, UPPER},
 };
 
 /// What a space will hold.
@@ -48,6 +49,8 @@ impl Default for GraphSpec {
 pub enum Phase {
     /// Adding up the rows of each label.
     Sums,
+    /// Adding up the rows of each group; counted in groups of all groupings.
+    Groups,
     /// Writing compact rows.
     Compact,
     /// Looking for equal rows.
@@ -92,7 +95,7 @@ impl SpaceWriter {
     }
 
     /// Computes and writes the rest from the rows, which are mapped, not loaded.
-    pub(crate) fn finish(mut self, spec: GraphSpec, tell: Tell<'_>) -> Result<SpaceFacts> {
+    pub(crate) fn finish(mut self, spec: GraphSpec, groups: &Groups, tell: Tell<'_>) -> Result<SpaceFacts> {
         let dims = self.spec.dims;
         let values = self.file.view::<f32>(ROWS)?;
         let count = values.len() / dims;
@@ -103,6 +106,7 @@ impl SpaceWriter {
         self.file.section(COUNTS, &counts)?;
         let mean: Vec<f32> = sums[sums.len() - dims..].iter().map(|sum| (sum / count.max(1) as f64) as f32).collect();
         self.file.section(MEAN, &mean)?;
+        let group_count = self.write_group_sums(groups, &values, tell)?;
 
         self.file.start::<i8>(COMPACT)?;
         for (i, part) in values.chunks(4096 * dims).enumerate() {
@@ -122,6 +126,7 @@ impl SpaceWriter {
             .flatten();
         let mut facts = [0; FACTS];
         facts[..3].copy_from_slice(&[dims as u64, count as u64, self.starts.len() as u64 - 1]);
+        facts[5] = group_count;
         if let Some((graph, _)) = &grown {
             facts[3..5].copy_from_slice(&[graph.degree as u64, u64::from(graph.entry)]);
             self.write(graph)?;
@@ -130,6 +135,22 @@ impl SpaceWriter {
         self.file.finish(facts)?;
         let graph = grown.map(|(_, facts)| facts);
         Ok(SpaceFacts { dims: dims as u32, metric: self.spec.metric, distinct: nodes.len() as u64, graph })
+    }
+
+    /// Writes the sums of all groups, one grouping at a time; returns how many groups there are.
+    fn write_group_sums(&mut self, groups: &Groups, values: &[f32], tell: Tell<'_>) -> Result<u64> {
+        let dims = self.spec.dims;
+        let total = groups.counts().iter().copied().map(u64::from).sum();
+        let mut done = 0;
+        self.file.start::<f32>(GROUP_SUMS)?;
+        for grouping in 0..groups.counts().len() {
+            groups.sums(grouping, values, dims, |_, sums| {
+                tell(Phase::Groups, done, total);
+                done += (sums.len() / dims) as u64;
+                self.file.push(sums)
+            })?;
+        }
+        Ok(total)
     }
 
     fn write(&mut self, graph: &Graph<Vec<u32>>) -> Result<()> {

@@ -47,9 +47,12 @@ fn use_all(folder: &Path, treebank: &Treebank) -> Result<(), Error> {
             space.nearest(row).label(2).exact().run()?;
         }
         space.sums();
+        space.similarities(treebank.head(0), 0..200)?;
+        let _ = (0..3).map(|grouping| space.group_sums(grouping).len()).sum::<usize>();
     }
     for number in 0..130 {
         let _ = (index.edge(number), index.sentence(number), index.edges_of(number));
+        let _ = (index.group(0, number), index.group(1, number), index.attachment());
     }
     index.verify()
 }
@@ -87,8 +90,8 @@ fn damage_under_a_right_checksum_still_never_panics_and_verify_sees_it() {
         let sections = bytes[16] as usize;
         let at = 128 + 32 * random.below(sections);
         let (offset, length) = section(&original, at);
-        if length == 0 || name == "edges" && [1, 3, 4].contains(&original[at]) {
-            continue; // Records and sentences mean something to the caller alone.
+        if length == 0 || name == "edges" && [1, 3, 4, 7].contains(&original[at]) {
+            continue; // Records, sentences and the attachment mean something to the caller alone.
         }
         let place = offset + random.below(length);
         bytes[place] = bytes[place].wrapping_add(1 + random.below(255) as u8);
@@ -109,11 +112,14 @@ fn opening_reads_headers_and_no_rows_however_many_there_are() {
     for name in ["edges", "heads", "labels"] {
         let path = file(folder.path(), name);
         let mut bytes = fs::read(&path).unwrap();
-        let sizes = (0..bytes[16] as usize).map(|i| 128 + 32 * i).find(|at| name != "edges" && bytes[*at] == 10);
-        let sizes = sizes.map_or((0, 0), |at| section(&bytes, at));
-        let layers = bytes[sizes.0..sizes.0 + sizes.1].to_vec();
+        // The sizes of the layers and of the groupings: a few numbers that opening does read.
+        let small = if name == "edges" { 6 } else { 10 };
+        let at = (0..bytes[16] as usize).map(|i| 128 + 32 * i).find(|at| bytes[*at] == small).unwrap();
+        let (offset, length) = section(&bytes, at);
+        assert!(length <= 64);
+        let sizes = bytes[offset..offset + length].to_vec();
         bytes[1024..].fill(0xab);
-        bytes[sizes.0..sizes.0 + sizes.1].copy_from_slice(&layers);
+        bytes[offset..offset + length].copy_from_slice(&sizes);
         fs::write(&path, bytes).unwrap();
     }
     let index = Index::open(folder.path()).unwrap();
@@ -134,6 +140,24 @@ fn verify_finds_rows_that_no_link_leads_to() {
     fs::write(&path, &bytes).unwrap();
     let error = use_all(folder.path(), &treebank).unwrap_err();
     assert!(error.to_string().contains("reachable in the graph"), "{error}");
+}
+
+#[test]
+fn a_search_ends_where_damage_makes_every_estimate_no_number() {
+    let folder = tempfile::tempdir().unwrap();
+    let treebank = small(folder.path());
+    let path = file(folder.path(), "heads");
+    let original = fs::read(&path).unwrap();
+    // The mean and the compact rows.
+    for tag in [4, 5] {
+        let mut bytes = original.clone();
+        let at = (0..bytes[16] as usize).map(|i| 128 + 32 * i).find(|at| bytes[*at] == tag).unwrap();
+        let (offset, length) = section(&bytes, at);
+        bytes[offset..offset + length].fill(0xff);
+        sign(&mut bytes, at);
+        fs::write(&path, &bytes).unwrap();
+        assert!(matches!(use_all(folder.path(), &treebank), Err(Error::Damaged { .. })));
+    }
 }
 
 #[test]

@@ -18,9 +18,12 @@ fn an_index_of_version_1_opens_and_answers_as_when_it_was_written() {
     let order = treebank.order();
     assert_eq!(index.manifest().model, b"a model");
     assert_eq!(index.sentence(5), Some(&b"sentence 5"[..]));
+    assert_eq!((index.groupings(), index.attachment()), (&[6, 7][..], &b"names of groups"[..]));
+    assert_eq!(index.heads().group_sums(1).len(), 7 * 6);
     for (number, i) in order.iter().enumerate() {
         assert_eq!(index.edge(number as u32), Some(treebank.edges[*i]));
         assert_eq!(index.heads().row(number as u32).unwrap(), treebank.head(*i));
+        assert_eq!([0, 1].map(|grouping| index.group(grouping, number as u32).unwrap()), treebank.groups(*i));
         let answer = index.heads().nearest(treebank.head(*i)).count(1).run().unwrap();
         assert_eq!((answer.hits[0].edge, answer.exact), (number as u32, false));
     }

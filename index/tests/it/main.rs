@@ -4,6 +4,8 @@
 mod damage;
 mod frozen;
 mod generations;
+mod groups;
 mod make;
+mod queries;
 mod random;
 mod search;

@@ -54,6 +54,8 @@ impl Treebank {
             label_counts: (0..self.labels).map(count).collect(),
             model: b"a model".to_vec(),
             treebank: b"a treebank".to_vec(),
+            groupings: vec![self.sentences(), 7],
+            attachment: b"names of groups".to_vec(),
             graph: self.graph,
         }
     }
@@ -61,11 +63,11 @@ impl Treebank {
     /// A builder that has all edges.
     pub fn filled(&self, folder: &Path) -> Result<Builder, Error> {
         let mut builder = Builder::create(folder, self.spec())?;
-        for sentence in 0..self.edges.last().map_or(0, |edge| edge.sentence + 1) {
+        for sentence in 0..self.sentences() {
             assert_eq!(builder.add_sentence(format!("sentence {sentence}").as_bytes())?, sentence);
         }
         for (i, edge) in self.edges.iter().enumerate() {
-            builder.add_edge(*edge, self.head(i), &self.label_rows[i * self.dims..][..self.dims])?;
+            builder.add_edge(*edge, &self.groups(i), self.head(i), &self.label_rows[i * self.dims..][..self.dims])?;
         }
         Ok(builder)
     }
@@ -73,6 +75,15 @@ impl Treebank {
     pub fn build(&self, folder: &Path) -> Index {
         self.filled(folder).unwrap().finish(&|_| {}).unwrap();
         Index::open(folder).unwrap()
+    }
+
+    fn sentences(&self) -> u32 {
+        self.edges.last().map_or(0, |edge| edge.sentence + 1)
+    }
+
+    /// The groups of the edge that came at this place: its sentence, and one of seven.
+    pub fn groups(&self, i: usize) -> [u32; 2] {
+        [self.edges[i].sentence, i as u32 % 7]
     }
 
     pub fn head(&self, i: usize) -> &[f32] {

@@ -211,11 +211,11 @@ fn rows_and_edges_that_do_not_fit_are_refused_with_what_was_expected() {
     let edge = Edge { sentence: 0, dependent: 1, head: 0, label: 0 };
     let unit = [1.0, 0.0, 0.0, 0.0];
     let message = |result: Result<(), citree_index::Error>| result.unwrap_err().to_string();
-    assert_eq!(message(builder.add_edge(edge, &unit[..3], &unit)), "the length of a row is 3, expected 4");
-    assert!(message(builder.add_edge(edge, &[0.5, 0.0, 0.0, 0.0], &unit)).contains("0.5, expected 1 (or 0)"));
-    assert!(message(builder.add_edge(edge, &[f32::NAN, 0.0, 0.0, 0.0], &unit)).contains("finite"));
-    assert!(message(builder.add_edge(Edge { label: 9, ..edge }, &unit, &unit)).contains("expected below 7"));
-    assert!(message(builder.add_edge(edge, &unit, &unit)).contains("as announced"));
+    assert_eq!(message(builder.add_edge(edge, &[0, 0], &unit[..3], &unit)), "the length of a row is 3, expected 4");
+    assert!(message(builder.add_edge(edge, &[0, 0], &[0.5, 0.0, 0.0, 0.0], &unit)).contains("0.5, expected 1 (or 0)"));
+    assert!(message(builder.add_edge(edge, &[0, 0], &[f32::NAN, 0.0, 0.0, 0.0], &unit)).contains("finite"));
+    assert!(message(builder.add_edge(Edge { label: 9, ..edge }, &[0, 0], &unit, &unit)).contains("expected below 7"));
+    assert!(message(builder.add_edge(edge, &[0, 0], &unit, &unit)).contains("as announced"));
     builder.finish(&|_| {}).unwrap();
     let index = citree_index::Index::open(folder.path()).unwrap();
     assert!(index.heads().nearest(&unit[..2]).run().is_err());
