@@ -5,9 +5,8 @@ mod npy;
 mod parquet;
 
 use super::machine::Machine;
-use citree::explain::{Ask, EdgeNeighbors, Explainer};
+use citree::explain::{Ask, EdgeNeighbors, Explainer, Settings};
 use citree::indexing::TrainingEdges;
-use citree::parse::Decode;
 use citree::support::Task;
 use citree::treebank::{Sentence, open};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -95,7 +94,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         anyhow::bail!("{} is not for a terminal; send it to a file: > neighbors.{0}", args.format);
     }
     let device = args.machine.start()?;
-    let explainer = Explainer::open(&args.bundle, Decode::Tree, &device)?;
+    let explainer = Explainer::open(&args.bundle, Settings::default(), &device)?;
     let out = BufWriter::new(std::io::stdout());
     let mut sink: Box<dyn Sink> = match args.format.as_str() {
         "npy" => Box::new(npy::Npy::new(out, args.count as usize)),

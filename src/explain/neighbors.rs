@@ -52,7 +52,7 @@ impl Explainer {
         };
         let own: Vec<Option<u32>> =
             edges.iter().zip(own).flat_map(|(edges, own)| std::iter::repeat_n(own, edges.len())).collect();
-        let answers = self.edges.space(ask.space).nearest_many(&rows, |at, nearest| {
+        let answers = self.edges().space(ask.space).nearest_many(&rows, |at, nearest| {
             let nearest = nearest.count(ask.count);
             let nearest = if ask.exact { nearest.exact() } else { nearest };
             own[at].map_or(nearest, |own| nearest.except_sentence(own))
@@ -106,8 +106,8 @@ impl Explainer {
 
     /// The number of the training sentence with each `sent_id`.
     fn sentence_numbers(&self) -> Result<HashMap<String, u32>> {
-        let named = |number| Ok((self.edges.sentence(number)?.sent_id.to_string(), number));
-        (0..self.edges.sentences()).map(named).collect()
+        let named = |number| Ok((self.edges().sentence(number)?.sent_id.to_string(), number));
+        (0..self.edges().sentences()).map(named).collect()
     }
 }
 

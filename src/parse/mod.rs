@@ -7,9 +7,10 @@ use crate::encoder::{Numbered, States, length_batches};
 use crate::error::{Error, Result};
 use crate::model::{Model, Tables};
 use crate::score::{Scorer, best};
-use crate::support::Task;
+use crate::support::{Task, support_rows};
 use crate::treebank::Sentence;
 use candle_core::Device;
+use citree_index::Sums;
 use rayon::prelude::*;
 
 /// Longer sentences are refused: the candidates grow with the square of the length.
@@ -67,13 +68,26 @@ pub struct Parse {
 impl Parser {
     /// A parser from a model; `aggregate` other than the one it was trained with is for experiments.
     pub fn new(model: &Model, decode: Decode, aggregate: Aggregate, device: &Device) -> Result<Self> {
-        Ok(Self {
-            tables: model.tables.clone(),
-            heads: model.heads.scorer(aggregate, device)?,
-            labels: model.labels.scorer(aggregate, device)?,
-            decode,
-            root: model.tables.vocabulary.labels().iter().position(|label| label == "root"),
-        })
+        let scorers = [model.heads.scorer(aggregate, device)?, model.labels.scorer(aggregate, device)?];
+        Ok(Self::with_scorers(model, decode, scorers))
+    }
+
+    /// A parser that compares with another support than the one its model was trained on.
+    pub fn with_support(
+        model: &Model,
+        decode: Decode,
+        aggregate: Aggregate,
+        support: impl Fn(Task) -> Sums,
+        device: &Device,
+    ) -> Result<Self> {
+        let scorer = |task, edges| Scorer::new(edges, support_rows(&support(task), aggregate, device)?);
+        let scorers = [scorer(Task::Heads, &model.heads.edges)?, scorer(Task::Labels, &model.labels.edges)?];
+        Ok(Self::with_scorers(model, decode, scorers))
+    }
+
+    fn with_scorers(model: &Model, decode: Decode, [heads, labels]: [Scorer; 2]) -> Self {
+        let root = model.tables.vocabulary.labels().iter().position(|label| label == "root");
+        Self { tables: model.tables.clone(), heads, labels, decode, root }
     }
 
     /// Cuts a line of plain text into the words of one sentence, as the training treebank would.
@@ -133,11 +147,8 @@ impl Parser {
             rest = after;
             // The decoder's matrix has a row for ROOT too.
             let matrix = [&vec![0.0; n], rows].concat();
-            let heads = match self.decode {
-                Decode::Tree => tree::best_tree(&matrix, n),
-                Decode::Greedy => tree::greedy(&matrix, n),
-            };
-            let probability = |word: usize| softmax_at(&matrix[word * n..][..n], Some(word), heads[word]);
+            let heads = self.choose_heads(&matrix, n);
+            let probability = |word: usize| probability(&matrix[word * n..][..n], Some(word), heads[word]);
             let head_probabilities = std::iter::once(1.0).chain((1..n).map(probability)).collect();
             parses.push(Parse { heads, head_probabilities, ..Parse::empty() });
             matrices.push(matrix);
@@ -153,9 +164,9 @@ impl Parser {
             let (label_scores, after) = rest.split_at((parse.heads.len() - 1) * names.len());
             rest = after;
             for (row, word) in label_scores.chunks_exact(names.len().max(1)).zip(1..) {
-                let label = self.label(row, parse.heads[word]);
+                let label = self.choose_label(row, parse.heads[word]);
                 parse.labels.push(names[label].clone());
-                parse.label_probabilities.push(softmax_at(row, None, label));
+                parse.label_probabilities.push(probability(row, None, label));
             }
             let label_scores = label_scores.to_vec();
             analyses.push(Analysis { parse, head_scores, label_scores, head_states, label_states });
@@ -163,7 +174,16 @@ impl Parser {
         Ok(analyses)
     }
 
-    fn label(&self, scores: &[f32], head: usize) -> usize {
+    /// The heads of a sentence of `n` positions from the scores of all candidates, `[dependent][head]`.
+    pub fn choose_heads(&self, scores: &[f32], n: usize) -> Vec<usize> {
+        match self.decode {
+            Decode::Tree => tree::best_tree(scores, n),
+            Decode::Greedy => tree::greedy(scores, n),
+        }
+    }
+
+    /// The label of an edge to this head from the scores of all labels.
+    pub fn choose_label(&self, scores: &[f32], head: usize) -> usize {
         match (self.decode, self.root) {
             (Decode::Tree, Some(root)) if head == 0 => root,
             (Decode::Tree, Some(root)) if scores.len() > 1 => best(scores, Some(root)),
@@ -199,7 +219,7 @@ impl Parse {
 }
 
 /// The probability of one choice among those not excluded.
-fn softmax_at(scores: &[f32], excluded: Option<usize>, chosen: usize) -> f32 {
+pub fn probability(scores: &[f32], excluded: Option<usize>, chosen: usize) -> f32 {
     let allowed = || scores.iter().enumerate().filter(|&(at, _)| Some(at) != excluded).map(|(_, &s)| f64::from(s));
     let largest = allowed().fold(f64::NEG_INFINITY, f64::max);
     let total: f64 = allowed().map(|s| (s - largest).exp()).sum();
@@ -213,7 +233,7 @@ mod tests {
     #[test]
     fn probabilities_add_up_to_one_without_the_excluded_choice() {
         let scores = [1.0, 2.0, 300.0, -4.0];
-        let total: f32 = [0, 1, 3].map(|chosen| softmax_at(&scores, Some(2), chosen)).iter().sum();
+        let total: f32 = [0, 1, 3].map(|chosen| probability(&scores, Some(2), chosen)).iter().sum();
         assert!((total - 1.0).abs() < 1e-6);
     }
 }

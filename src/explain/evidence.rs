@@ -1,0 +1,223 @@
+//! The training edges as evidence: for a side of a decision, what all of them, and each of them, say for it.
+//!
+//! A decision weighs sides: two heads of a word, or two labels of an edge. Every rule gives each training edge a number for
+//! each side and adds these numbers up, so that the whole of the evidence can be split over training edges exactly.
+
+use super::Inference;
+use crate::config::{Aggregate, Similarity};
+use crate::error::Result;
+use crate::indexing::TrainingEdges;
+use crate::model::Model;
+use crate::support::Task;
+use citree_index::{Hit, Sums};
+use std::ops::Range;
+
+/// One of the alternatives of a decision: an edge vector, compared with all training edges or with those of a label.
+#[derive(Clone, Debug)]
+pub struct Side {
+    /// Which model's decision.
+    pub task: Task,
+    /// The vector of the edge.
+    pub row: Vec<f32>,
+    /// The label that is decided on; `None` where heads are.
+    pub label: Option<u32>,
+}
+
+/// The training edges that count, and how.
+#[derive(Debug)]
+pub struct Evidence {
+    pub(super) edges: TrainingEdges,
+    /// τ of cosine systems, 1 for dot products.
+    scale: f64,
+    aggregate: Aggregate,
+    /// Sums of all edges that count, of each label, for heads and labels.
+    sums: [Sums; 2],
+    /// Which edges are left out; empty where none is.
+    left_out: Vec<bool>,
+}
+
+impl Evidence {
+    /// All edges of an index.
+    pub fn new(edges: TrainingEdges, model: &Model, aggregate: Aggregate) -> Self {
+        let scale = match model.config.system.similarity {
+            Similarity::Cosine => model.config.scale,
+            Similarity::Dot => 1.0,
+        };
+        let sums = Task::ALL.map(|task| edges.space(task).sums());
+        Self { edges, scale, aggregate, sums, left_out: Vec::new() }
+    }
+
+    /// The same without the edges of some sentences, as if they had never been in the treebank.
+    pub fn without(mut self, sentence: impl Fn(u32) -> bool) -> Result<Self> {
+        let count = self.edges.index().manifest().edges as u32;
+        let labels = self.sums[0].counts().len();
+        self.left_out = vec![false; count as usize];
+        for (sums, task) in self.sums.iter_mut().zip(Task::ALL) {
+            let space = self.edges.space(task);
+            // Added up anew in the order of the index, so that they equal those of an index without these sentences.
+            let mut fresh = Sums::new(labels, space.dims());
+            for edge in 0..count {
+                let Some(record) = self.edges.index().edge(edge) else { continue };
+                if sentence(record.sentence) {
+                    self.left_out[edge as usize] = true;
+                } else if let Some(row) = space.row(edge).filter(|_| (record.label as usize) < labels) {
+                    fresh.add(record.label as usize, row);
+                }
+            }
+            *sums = fresh;
+        }
+        Ok(self)
+    }
+
+    /// The training edges behind it.
+    pub fn edges(&self) -> &TrainingEdges {
+        &self.edges
+    }
+
+    /// Whether an edge counts.
+    pub fn counts(&self, edge: u32) -> bool {
+        self.left_out.get(edge as usize) != Some(&true)
+    }
+
+    /// Whether some edges are left out.
+    pub fn is_partial(&self) -> bool {
+        !self.left_out.is_empty()
+    }
+
+    /// The sums of the support of one task, a class for heads and one a label for labels.
+    pub fn support(&self, task: Task) -> Sums {
+        let sums = &self.sums[task as usize];
+        match task {
+            Task::Labels => sums.clone(),
+            Task::Heads => {
+                let dims = sums.dims();
+                let mut total = vec![0.0; dims];
+                sums.sums().chunks(dims).for_each(|sum| total.iter_mut().zip(sum).for_each(|(t, s)| *t += s));
+                let count = sums.counts().iter().sum();
+                Sums::from_parts(dims, total, vec![count]).unwrap_or_else(|| Sums::new(1, dims))
+            }
+        }
+    }
+
+    /// How many edges count for a side.
+    pub fn count(&self, side: &Side) -> u64 {
+        let counts = self.sums[side.task as usize].counts();
+        side.label.map_or_else(|| counts.iter().sum(), |label| counts.get(label as usize).copied().unwrap_or(0))
+    }
+
+    /// The numbers of the edges of a side, those left out among them.
+    pub fn range(&self, side: &Side) -> Range<u32> {
+        match side.label {
+            Some(label) => self.edges.index().edges_of(label),
+            None => 0..self.edges.space(side.task).count() as u32,
+        }
+    }
+
+    /// What one edge of this similarity adds to a side's evidence, by a rule; `count` edges count for that side.
+    pub fn weight(&self, inference: Inference, similarity: f32, count: u64) -> f64 {
+        let similarity = f64::from(similarity);
+        let share = match self.aggregate {
+            Aggregate::Mean => 1.0 / (count.max(1) as f64),
+            Aggregate::Sum => 1.0,
+        };
+        match inference {
+            Inference::Sum => share * self.scale * similarity,
+            // Less 1, the highest cosine, so that nothing overflows.
+            Inference::Nca { temperature } => share * (f64::from(temperature) * (similarity - 1.0)).exp(),
+            Inference::Knn { neighbors } => self.scale * similarity / neighbors.max(1) as f64,
+        }
+    }
+
+    /// The score that a side's summed evidence stands for: what its probability is computed from.
+    pub fn score(&self, inference: Inference, evidence: f64) -> f64 {
+        match inference {
+            Inference::Nca { temperature } => evidence.max(f64::MIN_POSITIVE).ln() + f64::from(temperature),
+            _ => evidence,
+        }
+    }
+
+    /// The summed evidence of a side under the sum rule, from its summed vectors.
+    pub fn summed(&self, side: &Side) -> f64 {
+        let sums = &self.sums[side.task as usize];
+        let dims = sums.dims();
+        let product = |sum: &[f64]| sum.iter().zip(&side.row).map(|(sum, value)| sum * f64::from(*value)).sum::<f64>();
+        let total: f64 = match side.label {
+            Some(label) => sums.sums().get(label as usize * dims..(label as usize + 1) * dims).map_or(0.0, product),
+            None => sums.sums().chunks(dims).map(product).sum(),
+        };
+        let share = match self.aggregate {
+            Aggregate::Mean => 1.0 / (self.count(side).max(1) as f64),
+            Aggregate::Sum => 1.0,
+        };
+        share * self.scale * total
+    }
+
+    /// The similarity of a side's edge with every training edge of its range, those left out among them.
+    pub fn similarities(&self, side: &Side) -> Result<Vec<f32>> {
+        Ok(self.edges.space(side.task).similarities(&side.row, self.range(side))?)
+    }
+
+    /// The training edges of a side most similar to it, and whether these are the nearest for certain.
+    pub fn nearest(&self, side: &Side, count: usize, exact: bool) -> Result<(Vec<Hit>, bool)> {
+        let counts = |edge| self.counts(edge);
+        let mut nearest = self.edges.space(side.task).nearest(&side.row).count(count);
+        if let Some(label) = side.label {
+            nearest = nearest.label(label);
+        }
+        if self.is_partial() {
+            nearest = nearest.filter(&counts);
+        }
+        let answer = if exact { nearest.exact() } else { nearest }.run()?;
+        Ok((answer.hits, answer.exact))
+    }
+
+    /// The highest of some similarities, as hits; `first` is the number of the first edge.
+    pub fn highest(&self, similarities: &[f32], first: u32, count: usize) -> Vec<Hit> {
+        let mut hits: Vec<Hit> = (first..)
+            .zip(similarities)
+            .filter(|(edge, _)| self.counts(*edge))
+            .map(|(edge, &similarity)| Hit { edge, similarity })
+            .collect();
+        let order = |a: &Hit, b: &Hit| b.similarity.total_cmp(&a.similarity).then(a.edge.cmp(&b.edge));
+        if hits.len() > count {
+            hits.select_nth_unstable_by(count, order);
+            hits.truncate(count);
+        }
+        hits.sort_unstable_by(order);
+        hits
+    }
+
+    /// All evidence of a side by a rule.
+    pub fn total(&self, inference: Inference, side: &Side) -> Result<f64> {
+        let count = self.count(side);
+        match inference {
+            Inference::Sum => Ok(self.summed(side)),
+            Inference::Nca { .. } => {
+                let similarities = self.similarities(side)?;
+                Ok(self.density(inference, &similarities, self.range(side).start, count))
+            }
+            Inference::Knn { .. } => {
+                let hits = self.voters(inference, side)?;
+                Ok(hits.iter().map(|hit| self.weight(inference, hit.similarity, count)).sum())
+            }
+        }
+    }
+
+    /// The evidence of edges of these similarities, the first of which has number `first`, that count among `count`.
+    pub fn density(&self, inference: Inference, similarities: &[f32], first: u32, count: u64) -> f64 {
+        let counted = (first..).zip(similarities).filter(|(edge, _)| self.counts(*edge));
+        counted.map(|(_, &similarity)| self.weight(inference, similarity, count)).sum()
+    }
+
+    /// The edges that count for a side under the kNN rule: the nearest of all, those of its label among them.
+    pub fn voters(&self, inference: Inference, side: &Side) -> Result<Vec<Hit>> {
+        let Inference::Knn { neighbors } = inference else { return Ok(Vec::new()) };
+        let anyone = Side { label: None, ..side.clone() };
+        let (mut hits, _) = self.nearest(&anyone, neighbors, true)?;
+        if side.label.is_some() {
+            let range = self.range(side);
+            hits.retain(|hit| range.contains(&hit.edge));
+        }
+        Ok(hits)
+    }
+}
