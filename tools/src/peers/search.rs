@@ -25,7 +25,7 @@ use hnsw_rs::HnswRs;
 use library::{COUNT, How, Library};
 use measure::{Libraries, Plan, Point};
 use python::{Places, Python};
-use report::Entry;
+use report::{Entry, Exact};
 use rows::Rows;
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -48,17 +48,12 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     let (base, queries) = rows::load(options)?;
     ensure!(base.count() > COUNT && queries.count() > 0, "too few rows or queries");
     let folder = tempfile::tempdir()?;
-    let places = Places {
-        rows: folder.path().join("rows.f32"),
-        queries: folder.path().join("queries.f32"),
-        folder: folder.path().to_path_buf(),
-        dims: base.dims,
-    };
+    let places = Places::new(folder.path(), base.dims);
     base.write(&places.rows)?;
     queries.write(&places.queries)?;
 
     say("FAISS flat: the truth")?;
-    let mut flat = Python::build("FAISS flat", "faiss-flat", &places, options.threads)?;
+    let mut flat = Python::flat("FAISS flat", python::core(), &places, options.threads)?;
     let truth = flat.search(0, queries.count(), How::Exact { threads: options.threads })?;
     let truth = Truth::new(&base, &queries, &truth.ids);
     drop(flat);
@@ -66,18 +61,20 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
 
     let plan = Plan { queries: queries.count(), slice: options.slice, rounds: options.rounds };
     let curves = measure::curves(&mut libraries, &truth, &plan)?;
-    let entry = |(library, curve): (&Box<dyn Library + '_>, &Vec<Point>)| {
-        let best = measure::best(curve).context("nothing was measured")?.clone();
-        Ok(Entry { name: library.name().to_string(), built: library.built(), best })
-    };
-    let entries: Vec<Entry> = libraries.iter().zip(&curves).map(entry).collect::<anyhow::Result<_>>()?;
+    let mut entries = Vec::new();
+    for (library, curve) in libraries.iter().zip(&curves) {
+        let best = measure::fastest(curve).context("nothing was measured")?.clone();
+        entries.push(Entry { name: library.name().to_string(), built: library.built(), best });
+    }
 
     let threads = options.threads;
     let all = Plan { slice: queries.count(), ..plan };
-    let ways: Vec<How> = entries.iter().map(|entry| How::Bulk { effort: entry.best.effort, threads }).collect();
+    // Not of the fastest point: which one that is may be chance where several are about as fast.
+    let efforts = curves.iter().filter_map(|curve| measure::least(curve));
+    let ways: Vec<How> = efforts.map(|point| How::Bulk { effort: point.effort, threads }).collect();
     let mut each: Vec<&mut dyn Library> = Vec::new();
     each.extend(libraries.iter_mut().map(|library| library.as_mut() as &mut dyn Library));
-    let bulk = measure::together(&mut each, &ways, &truth, &all)?;
+    let bulk = measure::together("bulk", &mut each, &ways, &truth, &all)?;
     let some = Plan { slice: options.exact.min(queries.count()), ..plan };
     let exact = exact(libraries[0].as_mut(), &places, &truth, &some, threads)?;
     drop(libraries);
@@ -86,13 +83,13 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     let (tenth, whole) = (folder.path().join("citree-tenth"), folder.path().join("citree"));
     let few = base.every(10);
     drop(Citree::build(&tenth, &few, &queries, threads)?);
-    let ours = [(few.count(), start::ours(&tenth, &places)?), (base.count(), start::ours(&whole, &places)?)];
-    let start = report::start(&ours, &start::peers(&places)?);
+    let ours = [few.count(), base.count()].into_iter().zip(start::ours(&[&tenth, &whole], &places)?);
+    let start = report::start(&ours.collect::<Vec<_>>(), &start::peers(&places)?);
 
     plot(options, &entries, &curves)?;
     let names: Vec<String> = entries.iter().map(|entry| entry.name.clone()).collect();
     let tables = [
-        heading("search", options, &base, &queries, &format!("{versions}, hnsw_rs 0.3")),
+        heading("search", options, &base, &queries, &format!("{versions}, hnsw_rs {}", hnsw_rs_version())),
         report::graphs(&entries, threads),
         report::bulk(&names, &bulk, queries.count(), threads),
         report::exact(&exact, some.slice),
@@ -115,7 +112,7 @@ fn build<'a>(options: &Options, base: &Rows, queries: &'a Rows, places: &Places)
     Ok(libraries)
 }
 
-/// FAISS flat and ours without the graph, with one thread and with all. FAISS gets a process for each number of threads,
+/// Ours without the graph and FAISS flat, with one thread and with all. FAISS gets a process for each number of threads,
 /// since its products take theirs from the environment.
 fn exact(
     ours: &mut dyn Library,
@@ -123,15 +120,29 @@ fn exact(
     truth: &Truth,
     plan: &Plan,
     threads: usize,
-) -> anyhow::Result<Vec<(usize, Point, Point)>> {
-    let mut rows = Vec::new();
+) -> anyhow::Result<Vec<Exact>> {
+    let mut measured = Vec::new();
     for threads in BTreeSet::from([1, threads]) {
-        let mut flat = Python::build("FAISS flat", "faiss-flat", places, threads)?;
-        let mut points = measure::together(&mut [&mut flat, ours], &[How::Exact { threads }; 2], truth, plan)?;
-        let (ours, theirs) = (points.pop(), points.pop());
-        rows.push((threads, theirs.context("nothing was measured")?, ours.context("nothing was measured")?));
+        let mut flat = vec![Python::flat("FAISS IndexFlatIP, as installed", None, places, threads)?];
+        if let Some(core) = python::core() {
+            let name = format!("FAISS IndexFlatIP, {}={core}", python::CORE);
+            flat.push(Python::flat(&name, Some(core), places, threads)?);
+        }
+        let mut libraries: Vec<&mut dyn Library> = vec![&mut *ours];
+        libraries.extend(flat.iter_mut().map(|flat| flat as &mut dyn Library));
+        let ways = vec![How::Exact { threads }; libraries.len()];
+        let points = measure::together(&format!("exact, {threads} threads"), &mut libraries, &ways, truth, plan)?;
+        let names = libraries.iter().map(|library| library.name().to_string());
+        measured.push(Exact { threads, points: names.zip(points).collect() });
     }
-    Ok(rows)
+    Ok(measured)
+}
+
+/// The version that was linked.
+fn hnsw_rs_version() -> &'static str {
+    let locked =
+        include_str!("../../../Cargo.lock").split("[[package]]").find(|entry| entry.contains("name = \"hnsw_rs\""));
+    locked.and_then(|entry| entry.split("version = \"").nth(1)?.split('"').next()).unwrap_or("unknown")
 }
 
 fn plot(options: &Options, entries: &[Entry], curves: &[Vec<Point>]) -> anyhow::Result<()> {

@@ -6,7 +6,7 @@ const WIDTH: f64 = 720.0;
 const HEIGHT: f64 = 400.0;
 const LEFT: f64 = 64.0;
 const RIGHT: f64 = 128.0;
-const TOP: f64 = 20.0;
+const TOP: f64 = 32.0;
 const BOTTOM: f64 = 48.0;
 /// A colour on light ground and one on dark ground for each line.
 const COLOURS: [(&str, &str); 8] = [

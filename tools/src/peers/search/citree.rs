@@ -105,10 +105,10 @@ impl Clock {
     }
 }
 
-/// Opens an index and answers the first query of a file; prints the seconds from before the opening to the answer. The driver
+/// Opens an index and answers the first query of a file; returns the seconds from before the opening to the answer. The driver
 /// runs this in a process of its own.
 pub fn first_answer(folder: &Path, queries: &Path, dims: usize) -> anyhow::Result<f64> {
-    let query = Rows::read(queries, dims)?;
+    let query = Rows::read_first(queries, dims)?;
     let (seconds, answer) = timed(|| Index::open(folder)?.heads().nearest(query.row(0)).count(COUNT).run());
     anyhow::ensure!(answer?.hits.len() == COUNT, "too few neighbours in {}", folder.display());
     Ok(seconds)

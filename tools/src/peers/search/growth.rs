@@ -13,24 +13,32 @@ use super::{heading, release_build, report, save, say};
 use anyhow::{Context, ensure};
 use std::fmt::Write as _;
 use std::io::Write as _;
+use std::path::Path;
+use tempfile::TempDir;
 
 /// An index of one size.
 struct Step {
     rows: usize,
     built: Built,
     best: Point,
-    start: Start,
+    /// Where it is, until all are there to be opened in turns.
+    folder: TempDir,
 }
 
 /// Measures one size after another, draws the plot and prints the table.
 pub fn run(options: &Options) -> anyhow::Result<()> {
     release_build("growth")?;
+    let place = tempfile::tempdir()?;
     let (real, queries) = rows::load(options)?;
     // The truth of each query is a pass over all rows.
     let queries = Rows { dims: real.dims, values: queries.part(0, options.slice.min(queries.count())).to_vec() };
     let steps: anyhow::Result<Vec<Step>> =
         options.sizes.iter().map(|size| step(options, &real, &queries, *size)).collect();
     let steps = steps?;
+    let places = Places::new(place.path(), real.dims);
+    queries.write(&places.queries)?;
+    let folders: Vec<&Path> = steps.iter().map(|step| step.folder.path()).collect();
+    let starts = start::ours(&folders, &places)?;
     let line = |name: &str, value: fn(&Step) -> f64| Line {
         name: name.to_string(),
         points: steps.iter().map(|step| (step.rows as f64, value(step))).collect(),
@@ -49,7 +57,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
         heading("growth", options, &real, &queries, "rows made from these, cosine 0.98 to the real ones")
     )?;
     out.write_all(table(&steps, options.threads).as_bytes())?;
-    let starts: Vec<(usize, Start)> = steps.into_iter().map(|step| (step.rows, step.start)).collect();
+    let starts: Vec<(usize, Start)> = steps.iter().map(|step| step.rows).zip(starts).collect();
     Ok(write!(out, "\n{}", report::start(&starts, &[]))?)
 }
 
@@ -57,24 +65,16 @@ fn step(options: &Options, real: &Rows, queries: &Rows, size: usize) -> anyhow::
     ensure!(size > COUNT, "{size} rows are too few");
     say(&format!("{size} rows"))?;
     let folder = tempfile::tempdir()?;
-    let places = Places {
-        rows: folder.path().join("rows.f32"),
-        queries: folder.path().join("queries.f32"),
-        folder: folder.path().to_path_buf(),
-        dims: real.dims,
-    };
-    queries.write(&places.queries)?;
     let base = real.perturbed(size);
-    let mut ours = Citree::build(&places.saved("citree"), &base, queries, options.threads)?;
+    let mut ours = Citree::build(folder.path(), &base, queries, options.threads)?;
     let built = ours.built();
     let found = ours.search(0, queries.count(), How::Exact { threads: options.threads })?;
     let truth = Truth::new(&base, queries, &found.ids);
     let plan = Plan { queries: queries.count(), slice: queries.count(), rounds: options.rounds };
     let mut libraries: Libraries = vec![Box::new(ours)];
     let curve = measure::curves(&mut libraries, &truth, &plan)?.pop().context("nothing was measured")?;
-    let best = measure::best(&curve).context("nothing was measured")?.clone();
-    drop(libraries);
-    Ok(Step { rows: size, built, best, start: start::ours(&places.saved("citree"), &places)? })
+    let best = measure::fastest(&curve).context("nothing was measured")?.clone();
+    Ok(Step { rows: size, built, best, folder })
 }
 
 fn table(steps: &[Step], threads: usize) -> String {

@@ -10,6 +10,8 @@ use std::time::Duration;
 pub const EFFORTS: [usize; 17] = [10, 12, 16, 20, 24, 32, 40, 48, 64, 80, 96, 128, 160, 200, 256, 320, 400];
 /// The recall at which speeds are compared.
 pub const WANTED: f64 = 0.99;
+/// Less recall by this much is as good.
+const AS_GOOD: f64 = 0.001;
 /// Threads of OpenMP wait actively for some 200 ms after they have worked, which must not slow down whoever comes next.
 const REST: Duration = Duration::from_millis(300);
 
@@ -75,15 +77,23 @@ pub fn curves(libraries: &mut Libraries, truth: &Truth, plan: &Plan) -> anyhow::
     Ok(curves)
 }
 
-/// The fastest point that reaches the wanted recall, or if none does the one that comes nearest to it.
-pub fn best(curve: &[Point]) -> Option<&Point> {
+/// The fastest point that reaches the wanted recall, or else the one of [`least`].
+pub fn fastest(curve: &[Point]) -> Option<&Point> {
     let reached = curve.iter().filter(|point| point.recall >= WANTED);
-    let fastest = reached.max_by(|a, b| a.speed().total_cmp(&b.speed()));
-    fastest.or_else(|| curve.iter().max_by(|a, b| a.recall.total_cmp(&b.recall)))
+    reached.max_by(|a, b| a.speed().total_cmp(&b.speed())).or_else(|| least(curve))
+}
+
+/// The point of the least effort that reaches the wanted recall. If none does, that of the least effort which finds as good
+/// as all that this library can find: rounded rows set a limit that more effort does not lift.
+pub fn least(curve: &[Point]) -> Option<&Point> {
+    let most = curve.iter().map(|point| point.recall).fold(0.0, f64::max);
+    let enough = if most >= WANTED { WANTED } else { most - AS_GOOD };
+    curve.iter().find(|point| point.recall >= enough)
 }
 
 /// Each library on the first queries, all at once and in its own way.
 pub fn together(
+    what: &str,
     libraries: &mut [&mut dyn Library],
     ways: &[How],
     truth: &Truth,
@@ -92,7 +102,7 @@ pub fn together(
     let mut points: Vec<Point> =
         ways.iter().map(|way| Point { effort: effort(*way), recall: 0.0, speeds: Vec::new() }).collect();
     for round in 0..plan.rounds {
-        writeln!(std::io::stderr(), "many queries at once, round {} of {}", round + 1, plan.rounds)?;
+        writeln!(std::io::stderr(), "{what}, round {} of {}", round + 1, plan.rounds)?;
         for ((library, way), point) in libraries.iter_mut().zip(ways).zip(&mut points) {
             std::thread::sleep(REST);
             let found = library.search(0, plan.slice.min(plan.queries), *way)?;
@@ -122,10 +132,13 @@ mod tests {
     }
 
     #[test]
-    fn the_best_point_is_the_fastest_of_those_with_enough_recall_or_else_the_most_exact() {
+    fn points_with_enough_recall_are_chosen_by_speed_or_by_effort_and_without_any_by_effort() {
         let point = |effort, recall, speed| Point { effort, recall, speeds: vec![speed] };
+        let efforts = |curve: &[Point]| [fastest(curve), least(curve)].map(|point| point.map(|point| point.effort));
         let curve = [point(10, 0.98, 900.0), point(20, 0.99, 500.0), point(40, 0.995, 600.0), point(80, 1.0, 100.0)];
-        assert_eq!(best(&curve).map(|point| point.effort), Some(40));
-        assert_eq!(best(&curve[..1]).map(|point| point.effort), Some(10));
+        assert_eq!(efforts(&curve), [Some(40), Some(20)]);
+        assert_eq!(efforts(&[point(10, 0.9899, 900.0), point(20, 0.9901, 500.0)]), [Some(20), Some(20)]);
+        let limited = [point(10, 0.8, 900.0), point(20, 0.9, 500.0), point(40, 0.9005, 650.0)];
+        assert_eq!(efforts(&limited), [Some(20), Some(20)]);
     }
 }

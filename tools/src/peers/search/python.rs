@@ -4,11 +4,13 @@ use super::library::{BUILD_EFFORT, Built, DEGREE, Found, How, Library};
 use anyhow::{Context, ensure};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 const PYTHON: &str = "python3";
 const SCRIPT: &str = include_str!("../search.py");
+/// What tells OpenBLAS which processor it runs on.
+pub const CORE: &str = "OPENBLAS_CORETYPE";
 const PACKAGES: [&str; 4] = ["numpy", "hnswlib", "faiss-cpu", "usearch"];
 const VERSIONS: &str = "\
 import importlib.metadata as known, numpy, hnswlib, faiss, usearch.index
@@ -28,8 +30,18 @@ pub fn versions() -> anyhow::Result<String> {
     Ok(String::from_utf8_lossy(&answer.stdout).trim().to_string())
 }
 
+/// The name by which OpenBLAS knows a processor like this one. The copy of it that comes with FAISS is older than many
+/// processors, and takes one that it does not know for a very old one: without this FAISS is slower by far.
+pub fn core() -> Option<&'static str> {
+    let known = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let flags: Vec<&str> = known.lines().find(|line| line.starts_with("flags"))?.split_whitespace().collect();
+    [("avx512bw", "SkylakeX"), ("avx2", "Haswell")]
+        .into_iter()
+        .find(|(flag, _)| flags.contains(flag))
+        .map(|(_, core)| core)
+}
+
 /// Where the rows, the queries and the saved indexes are.
-#[derive(Clone)]
 pub struct Places {
     pub rows: PathBuf,
     pub queries: PathBuf,
@@ -38,6 +50,12 @@ pub struct Places {
 }
 
 impl Places {
+    /// All of them in one folder.
+    pub fn new(folder: &Path, dims: usize) -> Self {
+        let (rows, queries) = (folder.join("rows.f32"), folder.join("queries.f32"));
+        Self { rows, queries, folder: folder.to_path_buf(), dims }
+    }
+
     /// The file of a library's saved index.
     pub fn saved(&self, library: &str) -> PathBuf {
         self.folder.join(library)
@@ -54,14 +72,25 @@ pub struct Python {
 }
 
 impl Python {
-    /// Starts the process and builds; `library` is the script's name for it. An exact one is not saved: nobody loads it.
+    /// Starts the process and builds; `library` is the script's name for it.
     pub fn build(name: &str, library: &str, places: &Places, threads: usize) -> anyhow::Result<Self> {
+        Self::start(python(threads), name, library, places, threads)
+    }
+
+    /// Exact search of FAISS, with the products as installed or with those for a `core` by OpenBLAS's name.
+    pub fn flat(name: &str, core: Option<&str>, places: &Places, threads: usize) -> anyhow::Result<Self> {
         let mut start = python(threads);
+        start.envs(core.map(|core| (CORE, core)));
+        Self::start(start, name, "faiss-flat", places, threads)
+    }
+
+    fn start(mut start: Command, name: &str, library: &str, places: &Places, threads: usize) -> anyhow::Result<Self> {
         start.args(["serve", library, &places.dims.to_string()]).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut process = start.spawn().with_context(|| format!("{PYTHON} does not start"))?;
         let ask = process.stdin.take().context("no way to ask")?;
         let answer = BufReader::new(process.stdout.take().context("no way to answer")?);
         let mut python = Self { name: name.to_string(), process, ask, answer, built: Built::default() };
+        // Nobody loads an exact one.
         let save = if library == "faiss-flat" { PathBuf::new() } else { places.saved(library) };
         let built = python.ask(&json!({
             "do": "build", "rows": places.rows, "queries": places.queries, "save": save,

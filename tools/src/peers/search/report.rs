@@ -35,7 +35,7 @@ pub fn graphs(entries: &[Entry], threads: usize) -> String {
 /// Many queries at once; the first entry is ours.
 pub fn bulk(names: &[String], points: &[Point], queries: usize, threads: usize) -> String {
     let mut out = format!(
-        "{queries} queries at once with {threads} threads, at the same efforts:\n\n\
+        "{queries} queries at once with {threads} threads, each at the least effort with recall ≥ {WANTED}:\n\n\
          | library | effort | recall | queries/s | ours is faster by | in each round |\n|---|---:|---:|---:|---:|---|\n"
     );
     for (name, point) in names.iter().zip(points) {
@@ -44,17 +44,23 @@ pub fn bulk(names: &[String], points: &[Point], queries: usize, threads: usize) 
     out
 }
 
-/// Exact search: for each number of threads FAISS's point and ours.
-pub fn exact(rows: &[(usize, Point, Point)], queries: usize) -> String {
+/// Exact search with some number of threads: names and points, ours first.
+pub struct Exact {
+    pub threads: usize,
+    pub points: Vec<(String, Point)>,
+}
+
+/// Exact search, for each number of threads.
+pub fn exact(measured: &[Exact], queries: usize) -> String {
     let mut out = format!(
         "Exact search, {queries} queries at once:\n\n\
-         | threads | FAISS IndexFlatIP, queries/s | citree, queries/s | ours is faster by | in each round | our recall |\n\
-         |---:|---:|---:|---:|---|---:|\n"
+         | library | threads | recall | queries/s | ours is faster by | in each round |\n|---|---:|---:|---:|---:|---|\n"
     );
-    for (threads, theirs, ours) in rows {
-        let (median, each) = ratios(ours, theirs);
-        let (theirs, recall, ours) = (theirs.speed(), ours.recall, ours.speed());
-        let _ = writeln!(out, "| {threads} | {theirs:.0} | {ours:.0} | {median:.2} | {each} | {recall:.5} |");
+    for Exact { threads, points } in measured {
+        for (name, point) in points {
+            let ((median, each), recall, speed) = (ratios(&points[0].1, point), point.recall, point.speed());
+            let _ = writeln!(out, "| {name} | {threads} | {recall:.5} | {speed:.0} | {median:.2} | {each} |");
+        }
     }
     out
 }

@@ -4,7 +4,7 @@ use super::options::Options;
 use anyhow::{Context, ensure};
 use citree::random::Random;
 use rayon::prelude::*;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::path::Path;
 
 const SEED: u64 = 1;
@@ -32,8 +32,14 @@ impl Rows {
         let bytes = std::fs::read(path).with_context(|| path.display().to_string())?;
         let wanted = format!("{}: {} bytes are not rows of {dims} f32 values", path.display(), bytes.len());
         ensure!(!bytes.is_empty() && bytes.len() % (4 * dims) == 0, wanted);
-        let values = bytes.chunks_exact(4).map(|four| f32::from_le_bytes([four[0], four[1], four[2], four[3]]));
-        Ok(Self { dims, values: values.collect() })
+        Ok(Self { dims, values: values(&bytes) })
+    }
+
+    /// Reads the first row of such a file and no more.
+    pub fn read_first(path: &Path, dims: usize) -> anyhow::Result<Self> {
+        let mut bytes = vec![0; 4 * dims];
+        std::fs::File::open(path)?.read_exact(&mut bytes).with_context(|| path.display().to_string())?;
+        Ok(Self { dims, values: values(&bytes) })
     }
 
     /// Writes them as [`Rows::read`] reads them.
@@ -97,6 +103,10 @@ impl Rows {
     }
 }
 
+fn values(bytes: &[u8]) -> Vec<f32> {
+    bytes.chunks_exact(4).map(|four| f32::from_le_bytes([four[0], four[1], four[2], four[3]])).collect()
+}
+
 fn normalise(row: &mut [f32]) {
     let length = dot(row, row).sqrt();
     if length > 0.0 {
@@ -124,7 +134,8 @@ mod tests {
         let (path, rows) = (folder.path().join("rows.f32"), made(5, 3));
         rows.write(&path).expect("written");
         assert_eq!(Rows::read(&path, 3).expect("read").values, rows.values);
-        assert!(Rows::read(&path, 4).is_err());
+        assert_eq!(Rows::read_first(&path, 3).expect("read").values, rows.row(0));
+        assert!(Rows::read(&path, 4).is_err() && Rows::read_first(&path, 16).is_err());
     }
 
     #[test]

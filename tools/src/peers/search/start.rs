@@ -1,12 +1,11 @@
 //! From nothing to the first answer, in fresh processes.
 
+use super::library::timed;
 use super::python::{self, Places};
 use crate::train::median;
 use anyhow::{Context, ensure};
 use std::path::Path;
 use std::process::Command;
-
-use super::library::timed;
 
 /// Processes of each kind.
 const TIMES: usize = 20;
@@ -19,23 +18,28 @@ pub struct Start {
     pub process: f64,
 }
 
-/// Starts this program again and again to open an index of citree and answer one query.
-pub fn ours(folder: &Path, places: &Places) -> anyhow::Result<Start> {
-    let (mut inside, mut process) = (Vec::new(), Vec::new());
-    // The first of all finds nothing in memory and does not count.
-    for _ in 0..=TIMES {
-        let mut start = Command::new(std::env::current_exe()?);
-        start.arg("first-answer").args([folder, &places.queries]).arg(places.dims.to_string());
-        let (seconds, output) = timed(|| start.output());
-        let output = output?;
-        ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr).trim());
-        inside.push(String::from_utf8_lossy(&output.stdout).trim().parse().context("no number of seconds")?);
-        process.push(seconds);
+/// Starts this program again and again to open an index of citree and answer one query; the indexes take turns.
+pub fn ours(folders: &[&Path], places: &Places) -> anyhow::Result<Vec<Start>> {
+    let mut measured = vec![(Vec::new(), Vec::new()); folders.len()];
+    // The first of each finds nothing in memory and does not count.
+    for time in 0..=TIMES {
+        for (folder, (inside, process)) in folders.iter().zip(&mut measured) {
+            let mut start = Command::new(std::env::current_exe()?);
+            start.arg("first-answer").args([*folder, &places.queries]).arg(places.dims.to_string());
+            let (seconds, output) = timed(|| start.output());
+            let output = output?;
+            ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr).trim());
+            if time > 0 {
+                inside.push(String::from_utf8_lossy(&output.stdout).trim().parse().context("no number of seconds")?);
+                process.push(seconds);
+            }
+        }
     }
-    Ok(Start { inside: median(inside.split_off(1)), process: median(process.split_off(1)) })
+    let medians = |(inside, process)| Start { inside: median(inside), process: median(process) };
+    Ok(measured.into_iter().map(medians).collect())
 }
 
-/// The libraries that can save and load, with their ways to load: seconds inside the process, medians.
+/// The libraries that can save and load, with their ways to load, in turns: seconds inside the process, medians.
 pub fn peers(places: &Places) -> anyhow::Result<Vec<(String, f64)>> {
     let ways = [
         ("hnswlib", "", "hnswlib load_index"),
@@ -45,9 +49,14 @@ pub fn peers(places: &Places) -> anyhow::Result<Vec<(String, f64)>> {
         ("usearch-f32", "", "USearch f32 view"),
         ("usearch-i8", "", "USearch i8 view"),
     ];
-    let seconds = |library: &str, how: &str| {
-        let all: anyhow::Result<Vec<f64>> = (0..=TIMES).map(|_| python::first_answer(library, how, places)).collect();
-        anyhow::Ok(median(all?.split_off(1)))
-    };
-    ways.into_iter().map(|(library, how, name)| Ok((name.to_string(), seconds(library, how)?))).collect()
+    let mut measured = vec![Vec::new(); ways.len()];
+    for time in 0..=TIMES {
+        for ((library, how, _), seconds) in ways.iter().zip(&mut measured) {
+            let answered = python::first_answer(library, how, places)?;
+            if time > 0 {
+                seconds.push(answered);
+            }
+        }
+    }
+    Ok(ways.iter().zip(measured).map(|((_, _, name), seconds)| (name.to_string(), median(seconds))).collect())
 }
