@@ -3,6 +3,7 @@
 //! A binary of its own, which `cargo xtask peers` builds for release and runs: only it needs the whole parser.
 
 mod ours;
+mod search;
 mod torch;
 mod train;
 
@@ -25,9 +26,21 @@ fn main() -> anyhow::Result<ExitCode> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match arguments[..] {
-        ["train", "--help" | "-h"] | ["--help" | "-h"] => {
-            std::io::stdout().write_all(USAGE.as_bytes())?;
+        ["train", "--help" | "-h"] => print(USAGE),
+        ["search" | "growth", "--help" | "-h"] => print(search::USAGE),
+        ["--help" | "-h"] => print(&format!("{USAGE}\n{}", search::USAGE)),
+        ["search", ref options @ ..] => {
+            search::run(&search::Options::new(options)?)?;
             Ok(ExitCode::SUCCESS)
+        }
+        ["growth", ref options @ ..] => {
+            search::run_growth(&search::Options::new(options)?)?;
+            Ok(ExitCode::SUCCESS)
+        }
+        // Not for people: a process that `search` starts to time it.
+        ["first-answer", index, queries, dims] => {
+            let seconds = search::first_answer(Path::new(index), Path::new(queries), dims.parse()?)?;
+            print(&format!("{seconds}\n"))
         }
         ["train", ref options @ ..] => {
             let tools = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -36,13 +49,18 @@ fn main() -> anyhow::Result<ExitCode> {
             Ok(ExitCode::SUCCESS)
         }
         _ => {
-            std::io::stderr().write_all(USAGE.as_bytes())?;
+            std::io::stderr().write_all(format!("{USAGE}\n{}", search::USAGE).as_bytes())?;
             Ok(ExitCode::from(2))
         }
     }
 }
 
-/// How to measure.
+fn print(text: &str) -> anyhow::Result<ExitCode> {
+    std::io::stdout().write_all(text.as_bytes())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// How to measure training and parsing.
 #[derive(Debug, PartialEq)]
 struct Options {
     threads: usize,

@@ -1,0 +1,150 @@
+//! Lines in a small self-contained SVG that can be read on light and on dark ground.
+
+use std::fmt::Write;
+
+const WIDTH: f64 = 720.0;
+const HEIGHT: f64 = 400.0;
+const LEFT: f64 = 64.0;
+const RIGHT: f64 = 128.0;
+const TOP: f64 = 32.0;
+const BOTTOM: f64 = 48.0;
+/// A colour on light ground and one on dark ground for each line.
+const COLOURS: [(&str, &str); 8] = [
+    ("#c1121f", "#ff6b6b"),
+    ("#0b6e99", "#5fc3e4"),
+    ("#b3541e", "#f0975a"),
+    ("#2e7d32", "#81c784"),
+    ("#6a3d9a", "#bb9af7"),
+    ("#8d6e00", "#e0c050"),
+    ("#555555", "#bbbbbb"),
+    ("#ad1457", "#f48fb1"),
+];
+
+/// A named line.
+pub struct Line {
+    pub name: String,
+    /// Those outside of the axes are left out.
+    pub points: Vec<(f64, f64)>,
+}
+
+/// An axis from one value to another.
+pub struct Axis {
+    title: String,
+    low: f64,
+    high: f64,
+    logarithmic: bool,
+    ticks: Vec<f64>,
+}
+
+impl Axis {
+    /// Ticks at equal distances.
+    pub fn even(title: &str, low: f64, high: f64, steps: usize) -> Self {
+        let ticks = (0..=steps).map(|step| low + (high - low) * step as f64 / steps as f64).collect();
+        Self { title: title.to_string(), low, high, logarithmic: false, ticks }
+    }
+
+    /// A logarithmic axis with room for these values; ticks at 1, 2 and 5 of each power of ten.
+    pub fn logarithmic(title: &str, values: impl Iterator<Item = f64> + Clone) -> Self {
+        let values = values.filter(|value| *value > 0.0 && value.is_finite());
+        let least = values.clone().fold(f64::INFINITY, f64::min).clamp(1e-9, 1e12);
+        let most = values.fold(least, f64::max);
+        let round = (-10..=13).flat_map(|power| [1.0, 2.0, 5.0].map(|digit| digit * 10f64.powi(power)));
+        let low = round.clone().filter(|tick| *tick <= least).fold(1e-9, f64::max);
+        let high = round.clone().filter(|tick| *tick >= most && *tick > low).fold(1e13, f64::min);
+        let mut ticks: Vec<f64> = round.filter(|tick| (low..=high).contains(tick)).collect();
+        if ticks.len() > 10 {
+            ticks.retain(|tick| (tick.log10() - tick.log10().round()).abs() < 1e-9);
+        }
+        Self { title: title.to_string(), low, high, logarithmic: true, ticks }
+    }
+
+    /// Where between 0 and 1 a value lies; `None` outside.
+    fn place(&self, value: f64) -> Option<f64> {
+        let scale = |value: f64| if self.logarithmic { value.log10() } else { value };
+        let place = (scale(value) - scale(self.low)) / (scale(self.high) - scale(self.low));
+        (-1e-9..=1.0 + 1e-9).contains(&place).then_some(place)
+    }
+
+    fn name(&self, tick: f64) -> String {
+        match (self.logarithmic, tick) {
+            (false, _) => format!("{tick:.2}"),
+            (true, 1e6..) => format!("{} M", tick / 1e6),
+            (true, 1e4..) => format!("{:.0} k", tick / 1e3),
+            (true, 1.0..) => format!("{tick:.0}"),
+            (true, _) => format!("{}", (tick * 1e9).round() / 1e9),
+        }
+    }
+}
+
+/// Draws lines between two axes, with a legend on the right.
+pub fn svg(title: &str, across: &Axis, up: &Axis, lines: &[Line]) -> String {
+    let x = |place: f64| LEFT + place * (WIDTH - LEFT - RIGHT);
+    let y = |place: f64| HEIGHT - BOTTOM - place * (HEIGHT - TOP - BOTTOM);
+    let colours = |dark: bool| {
+        COLOURS.iter().enumerate().fold(String::new(), |mut style, (number, (on_light, on_dark))| {
+            let colour = if dark { on_dark } else { on_light };
+            let _ = write!(style, ".l{number}{{stroke:{colour};fill:{colour}}}");
+            style
+        })
+    };
+    let mut out = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"{title}\">\n\
+         <style>text{{font:12px system-ui,sans-serif;fill:#333}}.grid{{stroke:#ddd}}{}polyline{{fill:none!important;\
+         stroke-width:2}}text[class]{{stroke:none}}@media(prefers-color-scheme:dark){{text{{fill:#ddd}}.grid{{stroke:#444}}{}}}\
+         </style>\n",
+        colours(false),
+        colours(true)
+    );
+    for (tick, at) in up.ticks.iter().filter_map(|tick| Some((*tick, y(up.place(*tick)?)))) {
+        let end = WIDTH - RIGHT;
+        let _ = writeln!(out, "<line class=\"grid\" x1=\"{LEFT}\" x2=\"{end}\" y1=\"{at:.1}\" y2=\"{at:.1}\"/>");
+        let (left, base) = (LEFT - 8.0, at + 4.0);
+        let _ = writeln!(out, "<text x=\"{left}\" y=\"{base:.1}\" text-anchor=\"end\">{}</text>", up.name(tick));
+    }
+    for (tick, at) in across.ticks.iter().filter_map(|tick| Some((*tick, x(across.place(*tick)?)))) {
+        let (bottom, base) = (HEIGHT - BOTTOM, HEIGHT - BOTTOM + 18.0);
+        let _ = writeln!(out, "<line class=\"grid\" x1=\"{at:.1}\" x2=\"{at:.1}\" y1=\"{TOP}\" y2=\"{bottom}\"/>");
+        let _ = writeln!(out, "<text x=\"{at:.1}\" y=\"{base}\" text-anchor=\"middle\">{}</text>", across.name(tick));
+    }
+    let (middle, bottom) = (x(0.5), HEIGHT - 8.0);
+    let _ = writeln!(out, "<text x=\"{middle}\" y=\"{bottom}\" text-anchor=\"middle\">{}</text>", across.title);
+    let _ = writeln!(out, "<text x=\"4\" y=\"12\">{}</text>", up.title);
+    for (number, line) in lines.iter().enumerate() {
+        let class = format!("l{}", number % COLOURS.len());
+        let place = |(a, b): &(f64, f64)| Some((x(across.place(*a)?), y(up.place(*b)?)));
+        let points: Vec<(f64, f64)> = line.points.iter().filter_map(place).collect();
+        let path: Vec<String> = points.iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
+        let _ = writeln!(out, "<polyline class=\"{class}\" points=\"{}\"/>", path.join(" "));
+        for (x, y) in points {
+            let _ = writeln!(out, "<circle class=\"{class}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"2.5\"/>");
+        }
+        let (left, at) = (WIDTH - RIGHT + 16.0, TOP + 12.0 + 20.0 * number as f64);
+        let _ = writeln!(out, "<rect class=\"{class}\" x=\"{left}\" y=\"{}\" width=\"12\" height=\"3\"/>", at - 5.0);
+        let _ = writeln!(out, "<text class=\"{class}\" x=\"{}\" y=\"{at}\">{}</text>", left + 18.0, line.name);
+    }
+    out + "</svg>\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn points_outside_of_the_axes_are_left_out_and_every_line_is_in_the_legend() {
+        let line = |name: &str, points: &[(f64, f64)]| Line { name: name.to_string(), points: points.to_vec() };
+        let lines = [line("one", &[(0.5, 10.0), (0.95, 300.0), (1.0, 40.0)]), line("two", &[])];
+        let up = Axis::logarithmic("queries/s", lines.iter().flat_map(|line| line.points.iter().map(|point| point.1)));
+        let drawn = svg("speed by recall", &Axis::even("recall", 0.9, 1.0, 10), &up, &lines);
+        assert_eq!((drawn.matches("<circle").count(), drawn.matches("<polyline").count()), (2, 2));
+        assert!(drawn.contains(">one</text>") && drawn.contains(">two</text>") && drawn.contains(">500</text>"));
+        assert!(!drawn.contains("NaN") && !drawn.contains("inf"));
+    }
+
+    #[test]
+    fn no_value_and_one_value_make_an_axis_too() {
+        for values in [vec![], vec![0.0], vec![100.0]] {
+            let axis = Axis::logarithmic("seconds", values.iter().copied());
+            assert!(axis.low < axis.high && axis.ticks.len() >= 2, "{values:?}: {} {}", axis.low, axis.high);
+        }
+    }
+}

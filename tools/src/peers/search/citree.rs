@@ -1,0 +1,115 @@
+//! Our own index among the libraries.
+
+use super::library::{BUILD_EFFORT, Built, COUNT, DEGREE, Found, How, Library, filled, pool, timed};
+use super::rows::Rows;
+use anyhow::Context;
+use citree_index::{Answer, Builder, Edge, GraphSpec, Index, Metric, Phase, Progress, SpaceSpec, Spec, Which};
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
+
+/// An index of citree with the rows in the space of heads.
+pub struct Citree<'a> {
+    index: Index,
+    queries: &'a Rows,
+    built: Built,
+}
+
+impl<'a> Citree<'a> {
+    /// Builds it in this folder.
+    pub fn build(folder: &Path, base: &Rows, queries: &'a Rows, threads: usize) -> anyhow::Result<Self> {
+        let built = pool(threads)?.install(|| build(folder, base))?;
+        Ok(Self { index: Index::open(folder)?, queries, built })
+    }
+}
+
+impl Library for Citree<'_> {
+    fn name(&self) -> &str {
+        "citree"
+    }
+
+    fn built(&self) -> Built {
+        self.built
+    }
+
+    fn search(&mut self, from: usize, to: usize, how: How) -> anyhow::Result<Found> {
+        let space = self.index.heads();
+        let part = self.queries.part(from, to);
+        let (seconds, answers) = match how {
+            How::OneByOne { effort } => timed(|| {
+                let rows = part.chunks_exact(self.queries.dims);
+                rows.map(|row| space.nearest(row).count(COUNT).effort(effort).run()).collect::<Result<Vec<_>, _>>()
+            }),
+            How::Bulk { effort, threads } => pool(threads)?
+                .install(|| timed(|| space.nearest_many(part, |_, nearest| nearest.count(COUNT).effort(effort)))),
+            How::Exact { threads } => {
+                pool(threads)?.install(|| timed(|| space.nearest_many(part, |_, nearest| nearest.count(COUNT).exact())))
+            }
+        };
+        Ok(Found { seconds, ids: ids(&answers?) })
+    }
+}
+
+fn ids(answers: &[Answer]) -> Vec<u32> {
+    filled(answers.iter().map(|answer| answer.hits.iter().map(|hit| hit.edge)))
+}
+
+/// Builds with as little as can be in the other space, and tells apart what peers do too (rows in, graph) from what they do
+/// not (measuring recall) or do when asked to save (checksums, the disk).
+fn build(folder: &Path, base: &Rows) -> anyhow::Result<Built> {
+    let spec = Spec {
+        heads: SpaceSpec { dims: base.dims, metric: Metric::Cosine },
+        labels: SpaceSpec { dims: 1, metric: Metric::Dot },
+        label_counts: vec![base.count() as u64],
+        model: Vec::new(),
+        treebank: Vec::new(),
+        graph: GraphSpec { degree: DEGREE, effort: BUILD_EFFORT, ..GraphSpec::default() },
+    };
+    let started = Instant::now();
+    let mut builder = Builder::create(folder, spec)?;
+    let sentence = builder.add_sentence(b"")?;
+    for row in base.values.chunks_exact(base.dims) {
+        builder.add_edge(Edge { sentence, dependent: 1, head: 0, label: 0 }, row, &[0.0])?;
+    }
+    let clock = Mutex::new(Clock { changed: started, phase: None, aside: 0.0, ready: None });
+    builder.finish(&|progress| clock.lock().unwrap_or_else(PoisonError::into_inner).hear(progress))?;
+    let all = started.elapsed().as_secs_f64();
+    let clock = clock.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let ready = clock.ready.context("the build did not say when it saves")?;
+    let ready = ready.duration_since(started).as_secs_f64() - clock.aside;
+    Ok(Built { ready, saving: all - ready })
+}
+
+/// Hears how a build goes.
+struct Clock {
+    changed: Instant,
+    phase: Option<Phase>,
+    /// Seconds spent on measuring recall.
+    aside: f64,
+    /// When the space of heads was there but not yet on the disk.
+    ready: Option<Instant>,
+}
+
+impl Clock {
+    fn hear(&mut self, progress: Progress) {
+        if progress.space != Which::Heads || self.phase == Some(progress.phase) {
+            return;
+        }
+        if self.phase == Some(Phase::Recall) {
+            self.aside += self.changed.elapsed().as_secs_f64();
+        }
+        if progress.phase == Phase::Save {
+            self.ready = Some(Instant::now());
+        }
+        (self.changed, self.phase) = (Instant::now(), Some(progress.phase));
+    }
+}
+
+/// Opens an index and answers the first query of a file; returns the seconds from before the opening to the answer. The driver
+/// runs this in a process of its own.
+pub fn first_answer(folder: &Path, queries: &Path, dims: usize) -> anyhow::Result<f64> {
+    let query = Rows::read_first(queries, dims)?;
+    let (seconds, answer) = timed(|| Index::open(folder)?.heads().nearest(query.row(0)).count(COUNT).run());
+    anyhow::ensure!(answer?.hits.len() == COUNT, "too few neighbours in {}", folder.display());
+    Ok(seconds)
+}

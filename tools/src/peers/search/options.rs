@@ -1,0 +1,106 @@
+//! Options of `peers search` and `peers growth`.
+
+use anyhow::{Context, bail, ensure};
+use std::path::PathBuf;
+
+/// How to use the two.
+pub const USAGE: &str = "\
+usage: cargo xtask peers search --rows FILE --queries FILE --dims N [OPTIONS]
+       cargo xtask peers growth --rows FILE --queries FILE --dims N [OPTIONS]
+
+search sets nearest-neighbour search beside hnswlib, FAISS, USearch and hnsw_rs; growth shows ours with more rows.
+
+  --rows FILE     the rows to search in: raw little-endian f32, one row after another
+  --queries FILE  the rows to search for, in the same form
+  --dims N        values of a row
+  --threads N     threads of building, of bulk and of exact search [default: 2]
+  --rounds N      times that everything is measured, all libraries in turns [default: 5]
+  --slice N       queries of a round, in single-thread search [default: 1000]
+  --exact N       queries of a round, in exact search [default: 5000]
+  --plot FILE     where the plot goes [default: search.svg or growth.svg]
+  --sizes N,N,..  numbers of rows; growth only [default: 20000,200000,2000000]
+
+Indexes are written below the system's folder for temporary files (TMPDIR) and removed afterwards.
+";
+
+/// What to measure, and how.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Options {
+    pub rows: PathBuf,
+    pub queries: PathBuf,
+    pub dims: usize,
+    pub threads: usize,
+    pub rounds: usize,
+    pub slice: usize,
+    pub exact: usize,
+    pub plot: Option<PathBuf>,
+    pub sizes: Vec<usize>,
+    /// The options as they were given, for the heading of the report.
+    pub given: String,
+}
+
+impl Options {
+    /// Reads pairs of name and value.
+    pub fn new(arguments: &[&str]) -> anyhow::Result<Self> {
+        let mut options = Self {
+            rows: PathBuf::new(),
+            queries: PathBuf::new(),
+            dims: 0,
+            threads: 2,
+            rounds: 5,
+            slice: 1000,
+            exact: 5000,
+            plot: None,
+            sizes: vec![20_000, 200_000, 2_000_000],
+            given: arguments.join(" "),
+        };
+        for pair in arguments.chunks(2) {
+            let &[name, value] = pair else { bail!("{} needs a value\n\n{USAGE}", pair[0]) };
+            let number = |value: &str| {
+                let number: usize = value.parse().with_context(|| format!("{name} {value}: not a number"))?;
+                ensure!(number > 0, "{name} must be 1 or more");
+                anyhow::Ok(number)
+            };
+            match name {
+                "--rows" => options.rows = PathBuf::from(value),
+                "--queries" => options.queries = PathBuf::from(value),
+                "--dims" => options.dims = number(value)?,
+                "--threads" => options.threads = number(value)?,
+                "--rounds" => options.rounds = number(value)?,
+                "--slice" => options.slice = number(value)?,
+                "--exact" => options.exact = number(value)?,
+                "--plot" => options.plot = Some(PathBuf::from(value)),
+                "--sizes" => options.sizes = value.split(',').map(number).collect::<anyhow::Result<_>>()?,
+                _ => bail!("no option {name}\n\n{USAGE}"),
+            }
+        }
+        let complete = !options.rows.as_os_str().is_empty() && !options.queries.as_os_str().is_empty();
+        ensure!(complete && options.dims > 0, "--rows, --queries and --dims are needed\n\n{USAGE}");
+        Ok(options)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const INPUT: [&str; 6] = ["--rows", "r", "--queries", "q", "--dims", "3"];
+
+    #[test]
+    fn the_input_is_needed_and_the_rest_has_defaults() {
+        let options = Options::new(&INPUT).expect("options");
+        assert_eq!((options.dims, options.threads, options.plot), (3, 2, None));
+        for without in 0..3 {
+            let rest: Vec<&str> =
+                INPUT.chunks(2).enumerate().filter(|(i, _)| *i != without).flat_map(|(_, p)| p.to_vec()).collect();
+            assert!(Options::new(&rest).expect_err("refused").to_string().contains(INPUT[2 * without]));
+        }
+    }
+
+    #[test]
+    fn sizes_are_numbers_with_commas_between() {
+        let options = Options::new(&[&INPUT[..], &["--sizes", "10,20"]].concat()).expect("options");
+        assert_eq!(options.sizes, [10, 20]);
+        assert!(Options::new(&[&INPUT[..], &["--sizes", "10,x"]].concat()).is_err());
+    }
+}

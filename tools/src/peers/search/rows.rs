@@ -1,0 +1,153 @@
+//! Rows to search in and to search for, of unit length.
+
+use super::options::Options;
+use anyhow::{Context, ensure};
+use citree::random::Random;
+use rayon::prelude::*;
+use std::io::{Read, Write};
+use std::path::Path;
+
+const SEED: u64 = 1;
+/// What a made-up row has in common with the real one that it was made from.
+const COSINE: f64 = 0.98;
+/// Made-up rows that share a random generator, so that they are the same however many threads make them.
+const TOGETHER: usize = 1024;
+
+/// Rows of `dims` values, one after another.
+pub struct Rows {
+    pub dims: usize,
+    pub values: Vec<f32>,
+}
+
+/// The rows to search in, and those to search for in random order, so that any slice is a fair sample of them.
+pub fn load(options: &Options) -> anyhow::Result<(Rows, Rows)> {
+    let base = Rows::read(&options.rows, options.dims)?.unit();
+    let queries = Rows::read(&options.queries, options.dims)?.unit().shuffled();
+    Ok((base, queries))
+}
+
+impl Rows {
+    /// Reads raw little-endian f32 values.
+    pub fn read(path: &Path, dims: usize) -> anyhow::Result<Self> {
+        let bytes = std::fs::read(path).with_context(|| path.display().to_string())?;
+        let wanted = format!("{}: {} bytes are not rows of {dims} f32 values", path.display(), bytes.len());
+        ensure!(!bytes.is_empty() && bytes.len() % (4 * dims) == 0, wanted);
+        Ok(Self { dims, values: values(&bytes) })
+    }
+
+    /// Reads the first row of such a file and no more.
+    pub fn read_first(path: &Path, dims: usize) -> anyhow::Result<Self> {
+        let mut bytes = vec![0; 4 * dims];
+        std::fs::File::open(path)?.read_exact(&mut bytes).with_context(|| path.display().to_string())?;
+        Ok(Self { dims, values: values(&bytes) })
+    }
+
+    /// Writes them as [`Rows::read`] reads them.
+    pub fn write(&self, path: &Path) -> anyhow::Result<()> {
+        let mut file = std::io::BufWriter::new(std::fs::File::create(path)?);
+        for value in &self.values {
+            file.write_all(&value.to_le_bytes())?;
+        }
+        Ok(file.flush()?)
+    }
+
+    /// Scales every row to length 1: hnsw_rs stops where a product of two is above 1 by more than rounding.
+    pub fn unit(mut self) -> Self {
+        self.values.par_chunks_mut(self.dims).for_each(normalise);
+        self
+    }
+
+    fn shuffled(self) -> Self {
+        let mut order: Vec<usize> = (0..self.count()).collect();
+        Random::branch(SEED, "queries").shuffle(&mut order);
+        let values = order.into_iter().flat_map(|number| self.row(number).iter().copied()).collect();
+        Self { dims: self.dims, values }
+    }
+
+    /// The number of rows.
+    pub fn count(&self) -> usize {
+        self.values.len() / self.dims
+    }
+
+    /// One of them.
+    pub fn row(&self, number: usize) -> &[f32] {
+        &self.values[number * self.dims..][..self.dims]
+    }
+
+    /// Some of them, which follow each other.
+    pub fn part(&self, from: usize, to: usize) -> &[f32] {
+        &self.values[from * self.dims..to * self.dims]
+    }
+
+    /// Each `step`th row.
+    pub fn every(&self, step: usize) -> Self {
+        let values = self.values.chunks_exact(self.dims).step_by(step).flatten().copied().collect();
+        Self { dims: self.dims, values }
+    }
+
+    /// As many rows as wanted, each a randomly drawn one of these with some noise added.
+    pub fn perturbed(&self, count: usize) -> Self {
+        // The noise is as good as orthogonal to the row, so that its length is the tangent of the angle between them.
+        let length = (1.0 / (COSINE * COSINE) - 1.0).sqrt();
+        let each = (length / (self.dims as f64).sqrt()) as f32;
+        let mut values = vec![0.0; count * self.dims];
+        values.par_chunks_mut(TOGETHER * self.dims).enumerate().for_each(|(number, together)| {
+            let mut random = Random::branch(SEED + number as u64, "growth");
+            for row in together.chunks_exact_mut(self.dims) {
+                let real = self.row(random.below(self.count()));
+                row.iter_mut().zip(real).for_each(|(value, real)| *value = real + each * random.normal());
+                normalise(row);
+            }
+        });
+        Self { dims: self.dims, values }
+    }
+}
+
+fn values(bytes: &[u8]) -> Vec<f32> {
+    bytes.chunks_exact(4).map(|four| f32::from_le_bytes([four[0], four[1], four[2], four[3]])).collect()
+}
+
+fn normalise(row: &mut [f32]) {
+    let length = dot(row, row).sqrt();
+    if length > 0.0 {
+        row.iter_mut().for_each(|value| *value = (f64::from(*value) / length) as f32);
+    }
+}
+
+/// Inner product, precise enough to judge those of any library by.
+pub fn dot(a: &[f32], b: &[f32]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn made(count: usize, dims: usize) -> Rows {
+        let mut random = Random::new(7);
+        Rows { dims, values: (0..count * dims).map(|_| random.normal()).collect() }.unit()
+    }
+
+    #[test]
+    fn rows_come_back_from_a_file_and_a_file_of_another_size_is_refused() {
+        let folder = tempfile::tempdir().expect("folder");
+        let (path, rows) = (folder.path().join("rows.f32"), made(5, 3));
+        rows.write(&path).expect("written");
+        assert_eq!(Rows::read(&path, 3).expect("read").values, rows.values);
+        assert_eq!(Rows::read_first(&path, 3).expect("read").values, rows.row(0));
+        assert!(Rows::read(&path, 4).is_err() && Rows::read_first(&path, 16).is_err());
+    }
+
+    #[test]
+    fn made_up_rows_are_of_unit_length_and_as_near_to_a_real_one_as_they_should_be() {
+        let real = made(20, 300);
+        let more = real.perturbed(100);
+        assert_eq!(more.count(), 100);
+        let nearest = |row: &[f32]| (0..real.count()).map(|i| dot(row, real.row(i))).fold(-1.0, f64::max);
+        let cosines: Vec<f64> = (0..100).map(|i| nearest(more.row(i))).collect();
+        let mean = cosines.iter().sum::<f64>() / 100.0;
+        assert!((mean - COSINE).abs() < 0.002, "{mean}");
+        assert!((0..100).all(|i| (dot(more.row(i), more.row(i)) - 1.0).abs() < 1e-6));
+        assert_eq!(real.perturbed(100).values, more.values);
+    }
+}
