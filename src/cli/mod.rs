@@ -4,9 +4,11 @@ mod arcs;
 mod check;
 mod demo;
 mod eval;
+mod explain;
 mod fetch;
 mod index;
 mod info;
+mod input;
 mod machine;
 mod neighbors;
 mod parse;
@@ -44,6 +46,7 @@ enum Verb {
     Train(train::Args),
     Index(index::Args),
     Parse(parse::Args),
+    Explain(explain::Args),
     Neighbors(neighbors::Args),
     Eval(eval::Args),
     Info(info::Args),
@@ -64,6 +67,7 @@ pub fn run() -> anyhow::Result<ExitCode> {
         Verb::Neighbors(args) => neighbors::run(args),
         Verb::Info(args) => info::run(args),
         Verb::Verify(args) => verify::run(args),
+        Verb::Explain(args) => explain::run(args),
         Verb::Fetch(args) => fetch::run(args),
     }
 }

@@ -1,15 +1,16 @@
 //! `citree parse`: sentences in, heads and labels out, as a stream.
 
 use super::arcs;
+use super::input::Input;
 use super::machine::Machine;
 use super::train::aggregate;
 use citree::config::Aggregate;
 use citree::model::Model;
 use citree::parse::{Decode, Parser};
-use citree::treebank::{Sentence, open, write_sentence};
+use citree::treebank::{Sentence, write_sentence};
 use indicatif::{ProgressBar, ProgressStyle};
-use std::io::{BufRead, BufReader, IsTerminal, Write};
-use std::path::{Path, PathBuf};
+use std::io::{IsTerminal, Write};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// Sentences parsed together; large enough to keep all cores busy, small enough to stream.
@@ -29,12 +30,8 @@ says how probable each head (HeadProb) and label (LabelProb) is among its altern
 pub struct Args {
     /// The bundle, as `citree train` made it
     bundle: PathBuf,
-    /// The sentences to parse; - is the standard input
-    #[arg(default_value = "-")]
-    file: PathBuf,
-    /// The input is plain text, one sentence a line
-    #[arg(long)]
-    text: bool,
+    #[command(flatten)]
+    input: Input,
     /// mst: the best tree with a single root; greedy: the best head of each word, as in the paper
     #[arg(long, default_value = "mst", value_parser = decode)]
     decode: Decode,
@@ -51,7 +48,8 @@ pub struct Args {
     machine: Machine,
 }
 
-fn decode(name: &str) -> Result<Decode, String> {
+/// A way to choose heads by its name on the command line.
+pub fn decode(name: &str) -> Result<Decode, String> {
     match name {
         "mst" => Ok(Decode::Tree),
         "greedy" => Ok(Decode::Greedy),
@@ -72,19 +70,10 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         waiting: Vec::new(),
         bar: progress_bar()?,
         // A person who types wants an answer to each line.
-        chunk: if is_terminal(&args.file) { 1 } else { CHUNK },
+        chunk: if args.input.is_typed() { 1 } else { CHUNK },
     };
-    if args.text {
-        for (number, line) in lines(&args.file)?.enumerate() {
-            let line = line.map_err(|e| anyhow::anyhow!("{}:{}: {e}", args.file.display(), number + 1))?;
-            if !line.trim().is_empty() {
-                output.take(parser.split(line.trim()))?;
-            }
-        }
-    } else {
-        for sentence in open(&args.file)? {
-            output.take(sentence?)?;
-        }
+    for sentence in args.input.sentences(&parser)? {
+        output.take(sentence?)?;
     }
     output.flush()?;
     output.bar.finish_and_clear();
@@ -98,18 +87,6 @@ fn progress_bar() -> anyhow::Result<ProgressBar> {
     }
     let style = ProgressStyle::with_template("{spinner} {pos} sentences, {per_sec}")?;
     Ok(ProgressBar::new_spinner().with_style(style))
-}
-
-fn is_terminal(path: &Path) -> bool {
-    path == Path::new("-") && std::io::stdin().is_terminal()
-}
-
-fn lines(path: &Path) -> anyhow::Result<Box<dyn Iterator<Item = std::io::Result<String>>>> {
-    if path == Path::new("-") {
-        return Ok(Box::new(std::io::stdin().lock().lines()));
-    }
-    let file = std::fs::File::open(path).map_err(|e| anyhow::anyhow!("{}: {e}", path.display()))?;
-    Ok(Box::new(BufReader::new(file).lines()))
 }
 
 struct Output<'a, W: Write> {

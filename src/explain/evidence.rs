@@ -11,6 +11,7 @@ use crate::model::Model;
 use crate::support::Task;
 use citree_index::{Hit, Sums};
 use std::ops::Range;
+use std::sync::{Arc, OnceLock};
 
 /// One of the alternatives of a decision: an edge vector, compared with all training edges or with those of a label.
 #[derive(Clone, Debug)]
@@ -26,12 +27,14 @@ pub struct Side {
 /// The training edges that count, and how.
 #[derive(Debug)]
 pub struct Evidence {
-    pub(super) edges: TrainingEdges,
+    edges: Arc<TrainingEdges>,
     /// τ of cosine systems, 1 for dot products.
     scale: f64,
     aggregate: Aggregate,
-    /// Sums of all edges that count, of each label, for heads and labels.
-    sums: [Sums; 2],
+    /// How many edges of each label count.
+    counts: Vec<u64>,
+    /// Their sums for heads and labels, added up when first needed.
+    sums: [OnceLock<Sums>; 2],
     /// Which edges are left out; empty where none is.
     left_out: Vec<bool>,
 }
@@ -43,30 +46,38 @@ impl Evidence {
             Similarity::Cosine => model.config.scale,
             Similarity::Dot => 1.0,
         };
-        let sums = Task::ALL.map(|task| edges.space(task).sums());
-        Self { edges, scale, aggregate, sums, left_out: Vec::new() }
+        let sums = Task::ALL.map(|task| OnceLock::from(edges.space(task).sums()));
+        let counts = edges.space(Task::Heads).sums().counts().to_vec();
+        Self { edges: Arc::new(edges), scale, aggregate, counts, sums, left_out: Vec::new() }
     }
 
-    /// The same without the edges of some sentences, as if they had never been in the treebank.
-    pub fn without(mut self, sentence: impl Fn(u32) -> bool) -> Result<Self> {
+    /// The same without some edges, as if they had never been in the treebank; `left_out` is asked of the number of each
+    /// edge and that of its sentence.
+    pub fn without(&self, left_out: impl Fn(u32, u32) -> bool) -> Self {
         let count = self.edges.index().manifest().edges as u32;
-        let labels = self.sums[0].counts().len();
-        self.left_out = vec![false; count as usize];
-        for (sums, task) in self.sums.iter_mut().zip(Task::ALL) {
+        let gone: Vec<bool> = (0..count)
+            .map(|edge| {
+                let record = self.edges.index().edge(edge);
+                !self.counts(edge) || record.is_none_or(|record| left_out(edge, record.sentence))
+            })
+            .collect();
+        let kept = |label| self.edges.index().edges_of(label).filter(|edge| !gone[*edge as usize]).count() as u64;
+        let counts = (0..self.counts.len() as u32).map(kept).collect();
+        Self { edges: self.edges.clone(), counts, sums: [OnceLock::new(), OnceLock::new()], left_out: gone, ..*self }
+    }
+
+    /// The sums of each label, added up in the order of the index, so that they equal those of an index of the same edges.
+    fn sums(&self, task: Task) -> &Sums {
+        self.sums[task as usize].get_or_init(|| {
             let space = self.edges.space(task);
-            // Added up anew in the order of the index, so that they equal those of an index without these sentences.
-            let mut fresh = Sums::new(labels, space.dims());
-            for edge in 0..count {
-                let Some(record) = self.edges.index().edge(edge) else { continue };
-                if sentence(record.sentence) {
-                    self.left_out[edge as usize] = true;
-                } else if let Some(row) = space.row(edge).filter(|_| (record.label as usize) < labels) {
-                    fresh.add(record.label as usize, row);
+            let mut sums = Sums::new(self.counts.len(), space.dims());
+            for label in 0..self.counts.len() {
+                for edge in self.edges.index().edges_of(label as u32).filter(|edge| self.counts(*edge)) {
+                    space.row(edge).into_iter().for_each(|row| sums.add(label, row));
                 }
             }
-            *sums = fresh;
-        }
-        Ok(self)
+            sums
+        })
     }
 
     /// The training edges behind it.
@@ -86,7 +97,7 @@ impl Evidence {
 
     /// The sums of the support of one task, a class for heads and one a label for labels.
     pub fn support(&self, task: Task) -> Sums {
-        let sums = &self.sums[task as usize];
+        let sums = self.sums(task);
         match task {
             Task::Labels => sums.clone(),
             Task::Heads => {
@@ -101,7 +112,7 @@ impl Evidence {
 
     /// How many edges count for a side.
     pub fn count(&self, side: &Side) -> u64 {
-        let counts = self.sums[side.task as usize].counts();
+        let counts = &self.counts;
         side.label.map_or_else(|| counts.iter().sum(), |label| counts.get(label as usize).copied().unwrap_or(0))
     }
 
@@ -116,10 +127,7 @@ impl Evidence {
     /// What one edge of this similarity adds to a side's evidence, by a rule; `count` edges count for that side.
     pub fn weight(&self, inference: Inference, similarity: f32, count: u64) -> f64 {
         let similarity = f64::from(similarity);
-        let share = match self.aggregate {
-            Aggregate::Mean => 1.0 / (count.max(1) as f64),
-            Aggregate::Sum => 1.0,
-        };
+        let share = self.share(count);
         match inference {
             Inference::Sum => share * self.scale * similarity,
             // Less 1, the highest cosine, so that nothing overflows.
@@ -138,18 +146,27 @@ impl Evidence {
 
     /// The summed evidence of a side under the sum rule, from its summed vectors.
     pub fn summed(&self, side: &Side) -> f64 {
-        let sums = &self.sums[side.task as usize];
+        let sums = self.sums(side.task);
         let dims = sums.dims();
         let product = |sum: &[f64]| sum.iter().zip(&side.row).map(|(sum, value)| sum * f64::from(*value)).sum::<f64>();
         let total: f64 = match side.label {
             Some(label) => sums.sums().get(label as usize * dims..(label as usize + 1) * dims).map_or(0.0, product),
             None => sums.sums().chunks(dims).map(product).sum(),
         };
-        let share = match self.aggregate {
-            Aggregate::Mean => 1.0 / (self.count(side).max(1) as f64),
+        self.share(self.count(side)) * self.scale * total
+    }
+
+    /// What each of `count` edges counts for.
+    fn share(&self, count: u64) -> f64 {
+        match self.aggregate {
+            Aggregate::Mean => 1.0 / (count.max(1) as f64),
             Aggregate::Sum => 1.0,
-        };
-        share * self.scale * total
+        }
+    }
+
+    /// Whether scores are means, so that taking an edge away changes what the others count for.
+    pub fn by_mean(&self) -> bool {
+        self.aggregate == Aggregate::Mean
     }
 
     /// The similarity of a side's edge with every training edge of its range, those left out among them.

@@ -1,16 +1,26 @@
 //! Explaining parses by the training edges behind them: what they are, how far they carry, what would change.
 
+mod contrast;
 mod evidence;
+mod flip;
+mod html;
 mod neighbors;
 mod rationale;
 mod read;
 mod rollup;
+mod what_if;
+mod words;
 
+pub use contrast::{Contrast, WhyNot};
 pub use evidence::{Evidence, Side};
+pub use flip::{Flip, FlipSet};
+pub use html::page;
 pub use neighbors::{Ask, EdgeNeighbors};
 pub use rationale::{Citation, Coverage, EdgeExplanation, Explanation, Options, Rationale, RunnerUp};
 pub use read::Reading;
 pub use rollup::{By, Group, RollUp};
+pub use what_if::{Change, changes};
+pub use words::{percent, thousands};
 
 use crate::config::{Aggregate, Basis, Similarity, System};
 use crate::error::{Error, Result};
@@ -76,7 +86,7 @@ impl Explainer {
 
     /// The same as if some training sentences were not in the index; `left_out` is asked of each by its number.
     pub fn without(self, model: &Model, left_out: impl Fn(u32) -> bool, device: &Device) -> Result<Self> {
-        Self::with(self.evidence.without(left_out)?, model, self.settings, device)
+        Self::with(self.evidence.without(|_, sentence| left_out(sentence)), model, self.settings, device)
     }
 
     fn with(evidence: Evidence, model: &Model, settings: Settings, device: &Device) -> Result<Self> {
@@ -105,6 +115,11 @@ impl Explainer {
     /// The training edges.
     pub fn edges(&self) -> &TrainingEdges {
         self.evidence.edges()
+    }
+
+    /// The training edges as evidence.
+    pub fn evidence(&self) -> &Evidence {
+        &self.evidence
     }
 
     /// The rule in use.

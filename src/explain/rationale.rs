@@ -332,6 +332,13 @@ impl Explainer {
     }
 }
 
+impl Explanation {
+    /// The form of a word by its id, `ROOT` for 0.
+    pub fn form(&self, position: usize) -> &str {
+        position.checked_sub(1).and_then(|at| self.words.get(at)).map_or("ROOT", String::as_str)
+    }
+}
+
 /// A choice that was made, and the best of those that were not.
 #[derive(Clone, Debug)]
 pub(super) struct Decision {

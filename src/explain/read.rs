@@ -137,7 +137,7 @@ impl Explainer {
     }
 
     /// The vectors of edges (dependent, head) of a sentence, flat.
-    pub(super) fn vectors(&self, task: Task, reading: &Reading, edges: &[(usize, usize)]) -> Result<Vec<f32>> {
+    pub fn vectors(&self, task: Task, reading: &Reading, edges: &[(usize, usize)]) -> Result<Vec<f32>> {
         let states = match task {
             Task::Heads => &reading.head_states,
             Task::Labels => &reading.label_states,

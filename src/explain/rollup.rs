@@ -119,11 +119,9 @@ impl Explainer {
 
     /// The evidence for a side, group by group.
     fn parts(&self, by: By, side: &Side) -> Result<Vec<(String, f64)>> {
-        if by == By::Label {
-            if let Some(label) = side.label {
-                let total = self.evidence.total(self.inference(), side)?;
-                return Ok(vec![(self.edges().label(label).to_string(), total)]);
-            }
+        if let (By::Label, Some(label)) = (by, side.label) {
+            let total = self.evidence.total(self.inference(), side)?;
+            return Ok(vec![(self.edges().label(label).to_string(), total)]);
         }
         // Sums were taken for whole spaces, so they serve where all edges count, by the sum rule, for heads.
         let summed = self.inference() == Inference::Sum && side.task == Task::Heads && !self.evidence.is_partial();

@@ -61,6 +61,8 @@ fn build(folder: &Path, base: &Rows) -> anyhow::Result<Built> {
         heads: SpaceSpec { dims: base.dims, metric: Metric::Cosine },
         labels: SpaceSpec { dims: 1, metric: Metric::Dot },
         label_counts: vec![base.count() as u64],
+        groupings: Vec::new(),
+        attachment: Vec::new(),
         model: Vec::new(),
         treebank: Vec::new(),
         graph: GraphSpec { degree: DEGREE, effort: BUILD_EFFORT, ..GraphSpec::default() },
@@ -69,7 +71,7 @@ fn build(folder: &Path, base: &Rows) -> anyhow::Result<Built> {
     let mut builder = Builder::create(folder, spec)?;
     let sentence = builder.add_sentence(b"")?;
     for row in base.values.chunks_exact(base.dims) {
-        builder.add_edge(Edge { sentence, dependent: 1, head: 0, label: 0 }, row, &[0.0])?;
+        builder.add_edge(Edge { sentence, dependent: 1, head: 0, label: 0 }, &[], row, &[0.0])?;
     }
     let clock = Mutex::new(Clock { changed: started, phase: None, aside: 0.0, ready: None });
     builder.finish(&|progress| clock.lock().unwrap_or_else(PoisonError::into_inner).hear(progress))?;

@@ -5,14 +5,13 @@ use std::path::PathBuf;
 
 /// How to use the two.
 pub const USAGE: &str = "\
-usage: cargo xtask peers search --rows FILE --queries FILE --dims N [OPTIONS]
-       cargo xtask peers growth --rows FILE --queries FILE --dims N [OPTIONS]
+usage: cargo xtask peers search --bundle BUNDLE --queries FILE [OPTIONS]
+       cargo xtask peers growth --bundle BUNDLE --queries FILE [OPTIONS]
 
 search sets nearest-neighbour search beside hnswlib, FAISS, USearch and hnsw_rs; growth shows ours with more rows.
 
-  --rows FILE     the rows to search in: raw little-endian f32, one row after another
-  --queries FILE  the rows to search for, in the same form
-  --dims N        values of a row
+  --bundle BUNDLE the rows to search in: the head vectors of its index
+  --queries FILE  a treebank, whose gold edges are searched for
   --threads N     threads of building, of bulk and of exact search [default: 2]
   --rounds N      times that everything is measured, all libraries in turns [default: 5]
   --slice N       queries of a round, in single-thread search [default: 1000]
@@ -26,9 +25,8 @@ Indexes are written below the system's folder for temporary files (TMPDIR) and r
 /// What to measure, and how.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
-    pub rows: PathBuf,
+    pub bundle: PathBuf,
     pub queries: PathBuf,
-    pub dims: usize,
     pub threads: usize,
     pub rounds: usize,
     pub slice: usize,
@@ -43,9 +41,8 @@ impl Options {
     /// Reads pairs of name and value.
     pub fn new(arguments: &[&str]) -> anyhow::Result<Self> {
         let mut options = Self {
-            rows: PathBuf::new(),
+            bundle: PathBuf::new(),
             queries: PathBuf::new(),
-            dims: 0,
             threads: 2,
             rounds: 5,
             slice: 1000,
@@ -62,9 +59,8 @@ impl Options {
                 anyhow::Ok(number)
             };
             match name {
-                "--rows" => options.rows = PathBuf::from(value),
+                "--bundle" => options.bundle = PathBuf::from(value),
                 "--queries" => options.queries = PathBuf::from(value),
-                "--dims" => options.dims = number(value)?,
                 "--threads" => options.threads = number(value)?,
                 "--rounds" => options.rounds = number(value)?,
                 "--slice" => options.slice = number(value)?,
@@ -74,8 +70,8 @@ impl Options {
                 _ => bail!("no option {name}\n\n{USAGE}"),
             }
         }
-        let complete = !options.rows.as_os_str().is_empty() && !options.queries.as_os_str().is_empty();
-        ensure!(complete && options.dims > 0, "--rows, --queries and --dims are needed\n\n{USAGE}");
+        let complete = !options.bundle.as_os_str().is_empty() && !options.queries.as_os_str().is_empty();
+        ensure!(complete, "--bundle and --queries are needed\n\n{USAGE}");
         Ok(options)
     }
 }
@@ -84,13 +80,13 @@ impl Options {
 mod tests {
     use super::*;
 
-    const INPUT: [&str; 6] = ["--rows", "r", "--queries", "q", "--dims", "3"];
+    const INPUT: [&str; 4] = ["--bundle", "b", "--queries", "q"];
 
     #[test]
     fn the_input_is_needed_and_the_rest_has_defaults() {
         let options = Options::new(&INPUT).expect("options");
-        assert_eq!((options.dims, options.threads, options.plot), (3, 2, None));
-        for without in 0..3 {
+        assert_eq!((options.threads, options.plot), (2, None));
+        for without in 0..2 {
             let rest: Vec<&str> =
                 INPUT.chunks(2).enumerate().filter(|(i, _)| *i != without).flat_map(|(_, p)| p.to_vec()).collect();
             assert!(Options::new(&rest).expect_err("refused").to_string().contains(INPUT[2 * without]));

@@ -1,8 +1,14 @@
 //! Rows to search in and to search for, of unit length.
 
 use super::options::Options;
-use anyhow::{Context, ensure};
+use anyhow::Context;
+use candle_core::Device;
+use citree::edge::edge_vectors;
+use citree::encoder::Numbered;
+use citree::indexing::TrainingEdges;
+use citree::model::Model;
 use citree::random::Random;
+use citree::treebank::read_trees;
 use rayon::prelude::*;
 use std::io::{Read, Write};
 use std::path::Path;
@@ -21,28 +27,28 @@ pub struct Rows {
 
 /// The rows to search in, and those to search for in random order, so that any slice is a fair sample of them.
 pub fn load(options: &Options) -> anyhow::Result<(Rows, Rows)> {
-    let base = Rows::read(&options.rows, options.dims)?.unit();
-    let queries = Rows::read(&options.queries, options.dims)?.unit().shuffled();
-    Ok((base, queries))
+    let model = Model::load(&options.bundle, &Device::Cpu)?;
+    let edges = TrainingEdges::open(&options.bundle, &model)?;
+    let space = edges.index().heads();
+    let values = (0..space.count() as u32).filter_map(|edge| space.row(edge)).flatten().copied().collect();
+    let base = Rows { dims: space.dims(), values };
+    let sentences: Vec<Numbered> =
+        read_trees(&options.queries)?.iter().map(|sentence| model.tables.vocabulary.number(sentence)).collect();
+    let heads: Vec<&[usize]> = sentences.iter().map(|sentence| sentence.heads.as_slice()).collect();
+    let values = edge_vectors(&model.heads.edges.frozen()?, &sentences, &heads)?.concat();
+    let queries = Rows { dims: base.dims, values };
+    Ok((base.unit(), queries.unit().shuffled()))
 }
 
 impl Rows {
-    /// Reads raw little-endian f32 values.
-    pub fn read(path: &Path, dims: usize) -> anyhow::Result<Self> {
-        let bytes = std::fs::read(path).with_context(|| path.display().to_string())?;
-        let wanted = format!("{}: {} bytes are not rows of {dims} f32 values", path.display(), bytes.len());
-        ensure!(!bytes.is_empty() && bytes.len() % (4 * dims) == 0, wanted);
-        Ok(Self { dims, values: values(&bytes) })
-    }
-
-    /// Reads the first row of such a file and no more.
+    /// Reads the first row of a file that [`write`](Self::write) wrote, and no more.
     pub fn read_first(path: &Path, dims: usize) -> anyhow::Result<Self> {
         let mut bytes = vec![0; 4 * dims];
         std::fs::File::open(path)?.read_exact(&mut bytes).with_context(|| path.display().to_string())?;
         Ok(Self { dims, values: values(&bytes) })
     }
 
-    /// Writes them as [`Rows::read`] reads them.
+    /// Writes raw little-endian values.
     pub fn write(&self, path: &Path) -> anyhow::Result<()> {
         let mut file = std::io::BufWriter::new(std::fs::File::create(path)?);
         for value in &self.values {
@@ -129,13 +135,12 @@ mod tests {
     }
 
     #[test]
-    fn rows_come_back_from_a_file_and_a_file_of_another_size_is_refused() {
+    fn the_first_row_comes_back_from_a_file_and_a_file_too_short_is_refused() {
         let folder = tempfile::tempdir().expect("folder");
         let (path, rows) = (folder.path().join("rows.f32"), made(5, 3));
         rows.write(&path).expect("written");
-        assert_eq!(Rows::read(&path, 3).expect("read").values, rows.values);
         assert_eq!(Rows::read_first(&path, 3).expect("read").values, rows.row(0));
-        assert!(Rows::read(&path, 4).is_err() && Rows::read_first(&path, 16).is_err());
+        assert!(Rows::read_first(&path, 16).is_err());
     }
 
     #[test]

@@ -1,0 +1,254 @@
+//! `citree explain`: sentences in, parses out, and for every edge the training edges behind it.
+
+mod conllu;
+mod text;
+
+use super::input::Input;
+use super::machine::Machine;
+use super::parse::decode;
+use citree::explain::{
+    By, Change, Explainer, Explanation, Flip, Inference, Options, Reading, Settings, WhyNot, changes, page,
+};
+use citree::model::Model;
+use citree::parse::Decode;
+use citree::treebank::Sentence;
+use rayon::prelude::*;
+use serde::Serialize;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Sentences explained together.
+const CHUNK: usize = 256;
+/// The version of the JSON form, described in docs/explain.schema.json.
+const SCHEMA: u32 = 1;
+
+/// Explain every edge of a parse by the training edges behind it.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  echo 'She reads old letters.' | citree explain en.citree --text
+  citree explain en.citree dev.conllu --below 0.8               only the suspicious edges
+  citree explain en.citree one.conllu --edge 4 --by label --by genre
+  citree explain en.citree one.conllu --why-not 4:2             why is 2 not the head of 4?
+  citree explain en.citree one.conllu --edge 4 --flip           what would have to be missing?
+  citree explain en.citree one.conllu --without weblog          as if no weblog had been annotated
+  citree explain en.citree dev.conllu --format html > dev.html
+
+Each edge has two decisions, its head and its label. For each: the training edges most similar to it,
+and how much of the evidence and of the margin over the runner-up they carry. By the sum rule every
+training edge counts almost alike, so a few citations illustrate a decision but do not carry it; by
+`--inference nca` near edges count for more, by `--inference knn` only the nearest do.
+
+CoNLL-U output has the citations in MISC: Cite=sent_id:dependent:head,… for the head, CiteLabel for
+the label. JSON has an object a sentence; its form is described in docs/explain.md.")]
+pub struct Args {
+    /// The bundle, as `citree train` made it
+    bundle: PathBuf,
+    #[command(flatten)]
+    input: Input,
+    /// How to write it: text, html, json or conllu
+    #[arg(long, default_value = "text", value_parser = ["text", "html", "json", "conllu"])]
+    format: String,
+    /// Training edges to cite for each decision
+    #[arg(long, short, default_value_t = 10, value_parser = clap::value_parser!(u32).range(0..=1000))]
+    count: u32,
+    /// Explain only the edge of this word, by its number; may be given several times
+    #[arg(long, value_name = "WORD")]
+    edge: Vec<usize>,
+    /// Explain only edges whose head or label is less probable than this
+    #[arg(long, value_name = "PROBABILITY")]
+    below: Option<f32>,
+    /// Split score and margin by label, document, genre, prefix:N, dependent or head; may be given several times
+    #[arg(long, default_value = "label")]
+    by: Vec<By>,
+    /// How decisions are made: sum, nca or knn
+    #[arg(long, default_value = "sum", value_parser = ["sum", "nca", "knn"])]
+    inference: String,
+    /// How much more near edges count than far ones, by the nca rule
+    #[arg(long, value_name = "T", default_value_t = 256.0)]
+    temperature: f32,
+    /// How many of the nearest edges count, by the knn rule
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    neighbors: usize,
+    /// Compare with every training edge, so that no nearer one is missed
+    #[arg(long)]
+    exact: bool,
+    /// What argues for and against another head, or another label
+    #[arg(long, value_name = "WORD:HEAD[:LABEL]")]
+    why_not: Vec<Alternative>,
+    /// As if these training sentences were not there: a sent_id, the beginning of some, or a file with one a line
+    #[arg(long, value_name = "SENTENCES")]
+    without: Vec<String>,
+    /// The smallest set of training edges and sentences without which each decision would be another
+    #[arg(long)]
+    flip: bool,
+    /// mst: the best tree with a single root; greedy: the best head of each word, as in the paper
+    #[arg(long, default_value = "mst", value_parser = decode)]
+    decode: Decode,
+    #[command(flatten)]
+    machine: Machine,
+}
+
+/// An edge that somebody would have expected.
+#[derive(Clone)]
+struct Alternative {
+    dependent: usize,
+    head: usize,
+    label: Option<String>,
+}
+
+impl std::str::FromStr for Alternative {
+    type Err = &'static str;
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let wrong = "write WORD:HEAD or WORD:HEAD:LABEL, such as 4:2 or 4:2:obj; 0 is ROOT";
+        let mut parts = text.splitn(3, ':');
+        let mut number = || parts.next().and_then(|part| part.parse().ok()).ok_or(wrong);
+        Ok(Self { dependent: number()?, head: number()?, label: parts.next().map(str::to_string) })
+    }
+}
+
+/// All that is said about a sentence.
+#[derive(Serialize)]
+struct Told {
+    schema: u32,
+    #[serde(flatten)]
+    explanation: Explanation,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    why_not: Vec<WhyNot>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    flips: Vec<Flip>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    changes: Option<Vec<Change>>,
+}
+
+/// Explains a file or the standard input to the standard output.
+pub fn run(args: Args) -> anyhow::Result<ExitCode> {
+    let inference = inference(&args)?;
+    let device = args.machine.start()?;
+    let model = Model::load(&args.bundle, &device)?;
+    let settings = Settings { decode: args.decode, aggregate: None, inference };
+    let mut explainer = Explainer::new(&model, &args.bundle, settings, &device)?;
+    let mut whole = None;
+    if !args.without.is_empty() {
+        let gone = explainer.sentences_named(&names(&args.without)?)?;
+        let fewer = Explainer::new(&model, &args.bundle, settings, &device)?;
+        whole = Some(std::mem::replace(&mut explainer, fewer.without(&model, |n| gone.contains(&n), &device)?));
+        writeln!(std::io::stderr(), "left out {} of {} training sentences", gone.len(), explainer.edges().sentences())?;
+    }
+    let options = Options {
+        count: args.count as usize,
+        exact: args.exact,
+        by: args.by.clone(),
+        words: args.edge.clone(),
+        below: args.below,
+    };
+    let teller = Teller { args: &args, explainer: &explainer, whole: whole.as_ref(), options };
+    // What is asked about a word may be wrong for a later sentence: then nothing must have been written.
+    let at_once = args.edge.is_empty() && args.why_not.is_empty() && args.format != "html";
+    let (mut written, mut pages) = (Vec::new(), Vec::new());
+    let mut sentences = args.input.sentences(explainer.parser())?;
+    let chunk = if args.input.is_typed() { 1 } else { CHUNK };
+    loop {
+        let some: Vec<Sentence> = sentences.by_ref().take(chunk).collect::<anyhow::Result<_>>()?;
+        if some.is_empty() {
+            break;
+        }
+        for (sentence, told) in some.iter().zip(teller.tell(&some)?) {
+            let Some(told) = told else { continue };
+            match args.format.as_str() {
+                "html" => pages.push(told.explanation),
+                "json" => writeln!(written, "{}", serde_json::to_string(&told)?)?,
+                "conllu" => conllu::write(&mut written, sentence, &told.explanation)?,
+                _ => text::write(&mut written, &told)?,
+            }
+        }
+        if at_once {
+            write_out(&mut written)?;
+        }
+    }
+    if args.format == "html" {
+        let title = format!("Explained by {}", args.bundle.file_name().unwrap_or_default().to_string_lossy());
+        written = page(&pages, &title).into_bytes();
+    }
+    write_out(&mut written)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn write_out(written: &mut Vec<u8>) -> anyhow::Result<()> {
+    let mut out = std::io::stdout().lock();
+    out.write_all(written)?;
+    out.flush()?;
+    written.clear();
+    Ok(())
+}
+
+fn inference(args: &Args) -> anyhow::Result<Inference> {
+    if !(args.temperature > 0.0 && args.temperature.is_finite()) {
+        anyhow::bail!("--temperature must be a positive number");
+    }
+    if args.neighbors == 0 {
+        anyhow::bail!("--neighbors must be 1 or more");
+    }
+    Ok(match args.inference.as_str() {
+        "nca" => Inference::Nca { temperature: args.temperature },
+        "knn" => Inference::Knn { neighbors: args.neighbors },
+        _ => Inference::Sum,
+    })
+}
+
+/// The sentences that `--without` names: an argument that is a file stands for its lines.
+fn names(without: &[String]) -> anyhow::Result<Vec<String>> {
+    let mut names = Vec::new();
+    for name in without {
+        if Path::new(name).is_file() {
+            let text = std::fs::read_to_string(name).map_err(|e| anyhow::anyhow!("{name}: {e}"))?;
+            names.extend(text.lines().map(str::trim).filter(|line| !line.is_empty()).map(str::to_string));
+        } else {
+            names.push(name.clone());
+        }
+    }
+    Ok(names)
+}
+
+struct Teller<'a> {
+    args: &'a Args,
+    explainer: &'a Explainer,
+    /// With all training sentences, where some are left out.
+    whole: Option<&'a Explainer>,
+    options: Options,
+}
+
+impl Teller<'_> {
+    /// What is to be said about each sentence; nothing about one without words.
+    fn tell(&self, sentences: &[Sentence]) -> anyhow::Result<Vec<Option<Told>>> {
+        let readings = self.explainer.read(sentences)?;
+        let whole = self.whole.map(|whole| whole.read(sentences)).transpose()?;
+        sentences
+            .par_iter()
+            .zip(&readings)
+            .enumerate()
+            .map(|(at, (sentence, reading))| {
+                let before = whole.as_ref().and_then(|whole| whole[at].as_ref());
+                reading.as_ref().map(|reading| self.tell_one(sentence, reading, before)).transpose()
+            })
+            .collect()
+    }
+
+    fn tell_one(&self, sentence: &Sentence, reading: &Reading, before: Option<&Reading>) -> anyhow::Result<Told> {
+        let explanation = self.explainer.explain_reading(sentence, reading, &self.options)?;
+        let mut why_not = Vec::new();
+        for Alternative { dependent, head, label } in &self.args.why_not {
+            let (words, label, count) = (&explanation.words, label.as_deref(), self.options.count);
+            why_not.push(self.explainer.why_not(words, reading, *dependent, *head, label, count)?);
+        }
+        let mut flips = Vec::new();
+        if self.args.flip {
+            for edge in &explanation.edges {
+                flips.push(self.explainer.flip(reading, edge.dependent)?);
+            }
+        }
+        let changes = before.map(|before| changes(&before.parse, &reading.parse));
+        Ok(Told { schema: SCHEMA, explanation, why_not, flips, changes })
+    }
+}

@@ -1,0 +1,283 @@
+//! The smallest set of training edges, and of training sentences, without which a decision would have fallen otherwise.
+//!
+//! Which edges to take first is known from what each says for the decision over a rival; that the set flips the decision, and
+//! that it no longer does with its last member back, is checked by adding up all that is left.
+
+use super::rationale::Decision;
+use super::{Evidence, Explainer, Inference, Reading, Side};
+use crate::error::{Error, Result};
+use crate::support::Task;
+use citree_index::Hit;
+use serde::Serialize;
+use std::collections::{HashMap, HashSet};
+
+/// Members of a set that are named.
+const NAMED: usize = 20;
+
+/// What it would take to change the decisions about a word.
+#[derive(Clone, Debug, Serialize)]
+pub struct Flip {
+    /// The id of the dependent.
+    pub dependent: usize,
+    /// To another head; `None` if no removal does it.
+    pub head: Option<FlipSet>,
+    /// To another label; `None` if no removal does it.
+    pub label: Option<FlipSet>,
+}
+
+/// A set of training edges, and one of training sentences, whose removal changes a decision.
+#[derive(Clone, Debug, Serialize)]
+pub struct FlipSet {
+    /// What would be chosen instead: a head's id, or a label.
+    pub instead: String,
+    /// How many edges.
+    pub edges: usize,
+    /// Of how many that count.
+    pub of_edges: u64,
+    /// Whether no smaller set of edges does it.
+    pub smallest: bool,
+    /// The `sent_id:dependent:head` of the first edges of the set, those that matter most.
+    pub first_edges: Vec<String>,
+    /// The smallest number found of sentences that do it together; `None` if no whole sentences do.
+    pub sentences: Option<usize>,
+    /// Of how many.
+    pub of_sentences: u32,
+    /// The `sent_id` of the first sentences of the set.
+    pub first_sentences: Vec<String>,
+    /// The numbers of all edges of the set, those that matter most first.
+    #[serde(skip)]
+    pub removed: Vec<u32>,
+}
+
+impl Explainer {
+    /// What it would take to change the decisions about a word.
+    pub fn flip(&self, reading: &Reading, dependent: usize) -> Result<Flip> {
+        let n = reading.positions();
+        if dependent == 0 || dependent >= n {
+            let message = format!("there is no word {dependent}: the sentence has {} words, counted from 1", n - 1);
+            return Err(Error::Explanation { message });
+        }
+        let Some([attachment, labelling]) = self.sides(reading, &[dependent])?.pop() else {
+            return Ok(Flip { dependent, head: None, label: None });
+        };
+        let heads: Vec<usize> = (0..n)
+            .filter(|&head| head != dependent && head != reading.parse.heads[dependent])
+            .filter(|&head| reading.head_scores[dependent * n + head] > f32::NEG_INFINITY)
+            .collect();
+        let pairs: Vec<(usize, usize)> = heads.iter().map(|&head| (dependent, head)).collect();
+        let rows = self.vectors(Task::Heads, reading, &pairs)?;
+        let dims = attachment.chosen.row.len();
+        let head_rivals: Vec<(Side, String)> = heads
+            .iter()
+            .zip(rows.chunks(dims))
+            .map(|(head, row)| (Side { row: row.to_vec(), ..attachment.chosen.clone() }, head.to_string()))
+            .collect();
+        let chosen = labelling.chosen.label;
+        let labels = self.parser.tables().vocabulary.labels().len() as u32;
+        let label_rivals: Vec<(Side, String)> = (0..labels)
+            .filter(|&label| Some(label) != chosen)
+            .map(|label| {
+                (Side { label: Some(label), ..labelling.chosen.clone() }, self.edges().label(label).to_string())
+            })
+            .collect();
+        Ok(Flip {
+            dependent,
+            head: self.smallest_flip(&attachment, &head_rivals)?,
+            label: self.smallest_flip(&labelling, &label_rivals)?,
+        })
+    }
+
+    fn smallest_flip(&self, decision: &Decision, rivals: &[(Side, String)]) -> Result<Option<FlipSet>> {
+        let mut best: Option<(Vec<u32>, &Side, &String)> = None;
+        for (rival, name) in rivals {
+            if self.evidence.count(rival) == 0 {
+                continue;
+            }
+            let removed = match (self.inference(), decision.chosen.label) {
+                (Inference::Knn { .. }, _) => self.by_votes(&decision.chosen, rival)?,
+                (_, None) => shortest_prefix(self.margin_parts(&decision.chosen, rival)?),
+                (_, Some(_)) => self.by_means(&decision.chosen, rival)?,
+            };
+            let fewer = |removed: &Vec<u32>| best.as_ref().is_none_or(|(best, ..)| removed.len() < best.len());
+            if let Some(removed) = removed.filter(fewer) {
+                best = Some((removed, rival, name));
+            }
+        }
+        let Some((removed, rival, name)) = best else { return Ok(None) };
+        let removed = self.settled(removed, &decision.chosen, rival)?;
+        let sentences = self.sentence_set(&decision.chosen, rival)?;
+        let named = |edge: &u32| -> Result<String> {
+            let (record, sentence) = self.edges().edge(*edge)?;
+            Ok(format!("{}:{}:{}", sentence.sent_id, record.dependent, record.head))
+        };
+        let first = sentences.iter().flatten().take(NAMED);
+        Ok(Some(FlipSet {
+            instead: name.clone(),
+            edges: removed.len(),
+            of_edges: self.evidence.count(&Side { label: None, ..decision.chosen.clone() }),
+            smallest: !matches!(self.inference(), Inference::Knn { .. }),
+            first_edges: removed.iter().take(NAMED).map(named).collect::<Result<_>>()?,
+            sentences: sentences.as_ref().map(Vec::len),
+            of_sentences: self.edges().sentences(),
+            first_sentences: first
+                .map(|n| Ok(self.edges().sentence(*n)?.sent_id.to_string()))
+                .collect::<Result<_>>()?,
+            removed,
+        }))
+    }
+
+    /// Mends the last place of a set: sums that were added in another order may differ in their last digit.
+    fn settled(&self, mut removed: Vec<u32>, chosen: &Side, rival: &Side) -> Result<Vec<u32>> {
+        let flips = |removed: &[u32]| -> Result<bool> {
+            let gone: HashSet<u32> = removed.iter().copied().collect();
+            self.flipped(&self.evidence.without(|edge, _| gone.contains(&edge)), chosen, rival)
+        };
+        if !flips(&removed)? {
+            let taken: HashSet<u32> = removed.iter().copied().collect();
+            let mut parts = self.margin_parts(chosen, rival)?;
+            parts.retain(|(edge, _)| !taken.contains(edge));
+            parts.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+            removed.extend(parts.first().map(|(edge, _)| *edge));
+        } else if removed.len() > 1 && flips(&removed[..removed.len() - 1])? {
+            removed.pop();
+        }
+        Ok(removed)
+    }
+
+    /// Whether a rival is ahead by what is left of the evidence.
+    pub(super) fn flipped(&self, left: &Evidence, chosen: &Side, rival: &Side) -> Result<bool> {
+        Ok(left.total(self.inference(), chosen)? < left.total(self.inference(), rival)?)
+    }
+
+    /// The fewest edges of two labels: the most similar ones of the chosen label and the least similar ones of the other,
+    /// as few of both together as possible.
+    fn by_means(&self, chosen: &Side, rival: &Side) -> Result<Option<Vec<u32>>> {
+        let (evidence, inference) = (&self.evidence, self.inference());
+        let sorted = |side: &Side| -> Result<Vec<(u32, f64)>> {
+            let similarities = evidence.similarities(side)?;
+            let counted = evidence.range(side).zip(similarities).filter(|(edge, _)| evidence.counts(*edge));
+            let mut weights: Vec<(u32, f64)> = counted.map(|(e, s)| (e, evidence.weight(inference, s, 1))).collect();
+            weights.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+            Ok(weights)
+        };
+        let (own, mut other) = (sorted(chosen)?, sorted(rival)?);
+        other.reverse();
+        // What is left after taking the first so many away.
+        let left = |weights: &[(u32, f64)]| -> Vec<f64> {
+            let mut rest: f64 = weights.iter().map(|(_, weight)| weight).sum();
+            let mut left = vec![rest];
+            for (taken, (_, weight)) in weights.iter().enumerate() {
+                rest -= weight;
+                let number = if evidence.by_mean() { weights.len() - taken - 1 } else { 1 };
+                left.push(if taken + 1 == weights.len() { 0.0 } else { rest / number.max(1) as f64 });
+            }
+            if evidence.by_mean() {
+                left[0] /= weights.len().max(1) as f64;
+            }
+            left
+        };
+        let (own_left, other_left) = (left(&own), left(&other));
+        let mut best: Option<(usize, usize)> = None;
+        // Less of the other has to go the more of the own is gone.
+        let mut taken = other.len().saturating_sub(1);
+        for (gone, own_score) in own_left.iter().enumerate() {
+            if *own_score >= other_left[taken] {
+                continue;
+            }
+            while taken > 0 && *own_score < other_left[taken - 1] {
+                taken -= 1;
+            }
+            if best.is_none_or(|(a, b)| gone + taken < a + b) {
+                best = Some((gone, taken));
+            }
+        }
+        let edges = |weights: &[(u32, f64)], number: usize| weights[..number].iter().map(|w| w.0).collect::<Vec<_>>();
+        Ok(best.map(|(gone, taken)| [edges(&other, taken), edges(&own, gone)].concat()))
+    }
+
+    /// Takes away, one after another, the voter that speaks most for the chosen side; others take its place.
+    fn by_votes(&self, chosen: &Side, rival: &Side) -> Result<Option<Vec<u32>>> {
+        let Inference::Knn { neighbors } = self.inference() else { return Ok(None) };
+        let nearest = |side: &Side| -> Result<Vec<Hit>> {
+            let anyone = Side { label: None, ..side.clone() };
+            Ok(self.evidence.highest(&self.evidence.similarities(&anyone)?, 0, neighbors + MOST_VOTERS))
+        };
+        let own = nearest(chosen)?;
+        let other = if chosen.label.is_some() { own.clone() } else { nearest(rival)? };
+        let (mut removed, mut gone) = (Vec::new(), HashSet::new());
+        loop {
+            let votes = |hits: &[Hit], side: &Side, gone: &HashSet<u32>| -> HashMap<u32, f32> {
+                let voters = hits.iter().filter(|hit| !gone.contains(&hit.edge)).take(neighbors);
+                let range = self.evidence.range(side);
+                voters.filter(|hit| range.contains(&hit.edge)).map(|hit| (hit.edge, hit.similarity)).collect()
+            };
+            let (for_it, against) = (votes(&own, chosen, &gone), votes(&other, rival, &gone));
+            let sum = |votes: &HashMap<u32, f32>| votes.values().map(|vote| f64::from(*vote)).sum::<f64>();
+            if sum(&for_it) < sum(&against) {
+                return Ok(Some(removed));
+            }
+            let lead = |edge: &u32| for_it[edge] - against.get(edge).copied().unwrap_or(0.0);
+            let next = for_it.keys().max_by(|a, b| lead(a).total_cmp(&lead(b)).then(b.cmp(a)));
+            let Some(&next) = next.filter(|_| removed.len() < MOST_VOTERS) else { return Ok(None) };
+            removed.push(next);
+            gone.insert(next);
+        }
+    }
+
+    /// Sentences whose removal flips the decision, those first that say most for it.
+    fn sentence_set(&self, chosen: &Side, rival: &Side) -> Result<Option<Vec<u32>>> {
+        let mut parts: HashMap<u32, f64> = HashMap::new();
+        for (edge, part) in self.margin_parts(chosen, rival)? {
+            let Some(record) = self.edges().index().edge(edge) else { continue };
+            *parts.entry(record.sentence).or_default() += part;
+        }
+        let mut order: Vec<(u32, f64)> = parts.into_iter().collect();
+        order.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+        let flips = |number: usize| -> Result<bool> {
+            let gone: HashSet<u32> = order[..number].iter().map(|(sentence, _)| *sentence).collect();
+            self.flipped(&self.evidence.without(|_, sentence| gone.contains(&sentence)), chosen, rival)
+        };
+        // The further the order is followed, the less is left of the lead, up to the first sentence against it.
+        let (mut fails, mut works) = (0, order.iter().take_while(|(_, part)| *part > 0.0).count());
+        if !flips(works)? {
+            return Ok(None);
+        }
+        while fails + 1 < works {
+            let middle = fails.midpoint(works);
+            if flips(middle)? { works = middle } else { fails = middle }
+        }
+        Ok(Some(order[..works].iter().map(|(sentence, _)| *sentence).collect()))
+    }
+}
+
+/// Voters that are taken away before the search for a set is given up.
+const MOST_VOTERS: usize = 200;
+
+/// The fewest parts whose removal leaves less than nothing, largest first; `None` if none do.
+fn shortest_prefix(mut parts: Vec<(u32, f64)>) -> Option<Vec<u32>> {
+    parts.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+    // Added up from the end, so that nothing is lost by taking large numbers away from each other.
+    let mut rest = 0.0;
+    let mut from = None;
+    for (at, (_, part)) in parts.iter().enumerate().rev() {
+        rest += part;
+        if rest < 0.0 {
+            from = Some(at);
+        }
+    }
+    // Everything up to the first place from which the rest is below zero has to go.
+    from.map(|at| parts[..at].iter().map(|(edge, _)| *edge).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_shortest_prefix_leaves_less_than_nothing_and_one_fewer_does_not() {
+        let parts = vec![(0, 5.0), (1, -4.0), (2, 3.0), (3, -1.0)];
+        assert_eq!(shortest_prefix(parts), Some(vec![0]));
+        assert_eq!(shortest_prefix(vec![(0, 1.0), (1, 2.0)]), None);
+        assert_eq!(shortest_prefix(vec![(0, -1.0)]), Some(vec![]));
+    }
+}

@@ -1,0 +1,55 @@
+//! What if some training sentences had not been there: which sentences are meant, and what changes.
+
+use super::Explainer;
+use crate::error::{Error, Result};
+use crate::parse::Parse;
+use serde::Serialize;
+use std::collections::HashSet;
+
+/// A word whose edge is another one.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Change {
+    /// The id of the dependent.
+    pub dependent: usize,
+    /// Head and label with all training sentences.
+    pub with: (usize, String),
+    /// Head and label without some of them.
+    pub without: (usize, String),
+}
+
+/// The words whose edges differ between two parses of a sentence.
+pub fn changes(with: &Parse, without: &Parse) -> Vec<Change> {
+    let edge = |parse: &Parse, word: usize| (parse.heads[word], parse.labels[word].clone());
+    (1..with.heads.len().min(without.heads.len()))
+        .map(|word| Change { dependent: word, with: edge(with, word), without: edge(without, word) })
+        .filter(|change| change.with != change.without)
+        .collect()
+}
+
+impl Explainer {
+    /// The numbers of the training sentences that names stand for: each is a `sent_id`, or the beginning of some.
+    pub fn sentences_named(&self, names: &[String]) -> Result<HashSet<u32>> {
+        let edges = self.edges();
+        let ids: Vec<&str> =
+            (0..edges.sentences()).map(|number| Ok(edges.sentence(number)?.sent_id)).collect::<Result<_>>()?;
+        let mut found = HashSet::new();
+        for name in names {
+            let whole: Vec<u32> = (0..).zip(&ids).filter(|(_, id)| *id == name).map(|(number, _)| number).collect();
+            let some = || (0..).zip(&ids).filter(|(_, id)| id.starts_with(name.as_str())).map(|(number, _)| number);
+            let before = found.len();
+            if whole.is_empty() {
+                found.extend(some())
+            } else {
+                found.extend(whole)
+            };
+            if found.len() == before && some().next().is_none() {
+                let example = ids.first().copied().unwrap_or("(none)");
+                let message = format!(
+                    "no training sentence has the sent_id `{name}` or one that begins so; they look like {example}"
+                );
+                return Err(Error::Explanation { message });
+            }
+        }
+        Ok(found)
+    }
+}
