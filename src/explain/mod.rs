@@ -1,6 +1,7 @@
 //! Explaining parses by the training edges behind them: what they are, how far they carry, what would change.
 
 mod evidence;
+pub mod html;
 mod neighbors;
 mod rationale;
 mod read;
