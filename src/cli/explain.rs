@@ -7,7 +7,7 @@ use super::input::Input;
 use super::machine::Machine;
 use super::parse::decode;
 use citree::explain::{
-    By, Change, Explainer, Explanation, Flip, Inference, Options, Reading, Settings, WhyNot, changes, page,
+    By, Change, Explainer, Explanation, Flip, Inference, Options, Reading, Settings, WhyNot, changes, html,
 };
 use citree::model::Model;
 use citree::parse::Decode;
@@ -169,7 +169,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     }
     if args.format == "html" {
         let title = format!("Explained by {}", args.bundle.file_name().unwrap_or_default().to_string_lossy());
-        written = page(&pages, &title).into_bytes();
+        written = html::page(&pages, &title).into_bytes();
     }
     write_out(&mut written)?;
     Ok(ExitCode::SUCCESS)

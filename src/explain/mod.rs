@@ -3,24 +3,22 @@
 mod contrast;
 mod evidence;
 mod flip;
-mod html;
+pub mod html;
 mod neighbors;
 mod rationale;
 mod read;
 mod rollup;
 mod what_if;
-mod words;
+pub mod words;
 
 pub use contrast::{Contrast, WhyNot};
 pub use evidence::{Evidence, Side};
 pub use flip::{Flip, FlipSet};
-pub use html::page;
 pub use neighbors::{Ask, EdgeNeighbors};
 pub use rationale::{Citation, Coverage, EdgeExplanation, Explanation, Options, Rationale, RunnerUp};
 pub use read::Reading;
 pub use rollup::{By, Group, RollUp};
 pub use what_if::{Change, changes};
-pub use words::{percent, thousands};
 
 use crate::config::{Aggregate, Basis, Similarity, System};
 use crate::error::{Error, Result};

@@ -2,10 +2,12 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod browser;
 mod check_and_eval;
 mod conllu;
 mod demo;
 mod evaluator_parity;
+mod explain_html;
 mod index;
 mod modes;
 mod parsing;

@@ -2,7 +2,8 @@
 
 use super::Told;
 use crate::cli::arcs;
-use citree::explain::{Citation, Contrast, FlipSet, Rationale, percent, thousands};
+use citree::explain::words::{completeness, count, coverage, percent, rule};
+use citree::explain::{Citation, Contrast, FlipSet, Inference, Rationale};
 use citree::parse::Parse;
 use citree::treebank::Sentence;
 use std::io::{IsTerminal, Write};
@@ -20,6 +21,9 @@ pub fn write(out: &mut impl Write, told: &Told) -> anyhow::Result<()> {
     }
     let sentence = Sentence::from_forms(explanation.words.iter().cloned());
     writeln!(out, "{}", arcs::draw(&sentence, &parse(told)))?;
+    if explanation.inference != Inference::Sum {
+        writeln!(out, "rule: {}\n", rule(explanation.inference))?;
+    }
     for change in told.changes.iter().flatten() {
         let ((head, label), (new_head, new_label)) = (&change.with, &change.without);
         let form = &explanation.words[change.dependent - 1];
@@ -77,21 +81,21 @@ fn rationale(
     style: &Style,
 ) -> anyhow::Result<()> {
     write!(out, "  {what}, probability {:.3}", rationale.probability)?;
-    if let Some(second) = &rationale.runner_up {
-        let name = match (second.head, &second.label) {
-            (Some(head), _) => format!("{head} {}", form(head)),
-            (None, label) => label.clone().unwrap_or_default(),
-        };
+    let name = rationale.runner_up.as_ref().map(|second| match (second.head, &second.label) {
+        (Some(head), _) => format!("{head} {}", form(head)),
+        (None, label) => label.clone().unwrap_or_default(),
+    });
+    if let (Some(second), Some(name)) = (&rationale.runner_up, &name) {
         write!(out, "; next {name}, {:.3}, margin {:.2}", second.probability, second.margin)?;
     }
     writeln!(out)?;
-    if rationale.coverage.cited > 0 {
-        writeln!(out, "    {} ({})", rationale.coverage_in_words(), rationale.search_in_words())?;
+    for line in [coverage(rationale, name.as_deref()), completeness(&rationale.coverage)] {
+        style.wrapped(out, "    ", &line)?;
     }
     citations(out, &rationale.citations, |citation| percent(citation.share), style)?;
     for roll_up in &rationale.roll_ups {
         let of = if roll_up.margin.is_some() { "margin" } else { "evidence" };
-        writeln!(out, "    {of} by {}: {}", roll_up.by, roll_up.in_words())?;
+        style.wrapped(out, "    ", &format!("{of} by {}: {}", roll_up.by, roll_up.in_words()))?;
     }
     Ok(())
 }
@@ -129,7 +133,7 @@ fn contrasted(out: &mut impl Write, word: &str, contrast: &Contrast, style: &Sty
         writeln!(
             out,
             "  {} training edges argue {name} {chosen}, by {sum:+.4} together; most strongly",
-            thousands(number)
+            count(number)
         )?;
         citations(out, arguments, |citation| citation.margin_share.map(percent).unwrap_or_default(), style)?;
     }
@@ -143,7 +147,7 @@ fn flipped(out: &mut impl Write, what: &str, flip: Option<&FlipSet>) -> anyhow::
         return Ok(());
     };
     let share = flip.edges as f64 / flip.of_edges.max(1) as f64;
-    let (edges, of) = (thousands(flip.edges as u64), thousands(flip.of_edges));
+    let (edges, of) = (count(flip.edges as u64), count(flip.of_edges));
     let least = if flip.smallest { "at least" } else { "some" };
     writeln!(
         out,
@@ -153,7 +157,7 @@ fn flipped(out: &mut impl Write, what: &str, flip: Option<&FlipSet>) -> anyhow::
     )?;
     match flip.sentences {
         Some(number) => {
-            let (number, of) = (thousands(number as u64), thousands(u64::from(flip.of_sentences)));
+            let (number, of) = (count(number as u64), count(u64::from(flip.of_sentences)));
             writeln!(out, "  or without {number} of {of} whole sentences")?;
         }
         None => writeln!(out, "  no set of whole sentences does it")?,
@@ -197,6 +201,25 @@ impl Style {
         let columns = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
         let size = terminal_size::terminal_size().filter(|_| terminal).map(|(width, _)| usize::from(width.0));
         Self { colours, width: columns.or(size).unwrap_or(WIDTH) }
+    }
+
+    /// Writes a line broken between words to what fits, each part after `indent`.
+    fn wrapped(&self, out: &mut impl Write, indent: &str, line: &str) -> std::io::Result<()> {
+        let mut used = 0;
+        for word in line.split(' ') {
+            let length = word.chars().count();
+            if used == 0 || used + 1 + length > self.width {
+                if used > 0 {
+                    writeln!(out)?;
+                }
+                write!(out, "{indent}{word}")?;
+                used = indent.len() + length;
+            } else {
+                write!(out, " {word}")?;
+                used += 1 + length;
+            }
+        }
+        writeln!(out)
     }
 
     fn bold(&self, text: &str) -> String {

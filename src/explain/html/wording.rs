@@ -1,0 +1,74 @@
+//! Names of words and labels, and text made safe to put between tags.
+
+use crate::explain::{Explanation, RunnerUp, words};
+
+/// Text that means itself inside an element and inside a quoted attribute.
+pub(super) fn escape(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => safe.push_str("&amp;"),
+            '<' => safe.push_str("&lt;"),
+            '>' => safe.push_str("&gt;"),
+            '"' => safe.push_str("&quot;"),
+            '\'' => safe.push_str("&#39;"),
+            _ => safe.push(c),
+        }
+    }
+    safe
+}
+
+/// Text of a treebank, escaped, and kept from turning the direction of the text around it.
+pub(super) fn isolated(text: &str) -> String {
+    format!("<bdi>{}</bdi>", escape(text))
+}
+
+/// A share as a percentage that is not broken at the end of a line.
+pub(super) fn percent(share: f64) -> String {
+    words::percent(share).replace(' ', "\u{a0}")
+}
+
+/// How a word or a label is called.
+pub(super) struct Name {
+    form: Option<String>,
+    /// Which word it is, where the sentence has its form twice.
+    word: Option<usize>,
+}
+
+impl Name {
+    /// The name of a word of a sentence; ROOT is 0.
+    pub(super) fn of_word(explanation: &Explanation, word: usize) -> Self {
+        let form = word.checked_sub(1).and_then(|at| explanation.words.get(at)).cloned();
+        let same = explanation.words.iter().filter(|other| Some(*other) == form.as_ref()).count();
+        Self { form, word: (same > 1).then_some(word) }
+    }
+
+    pub(super) fn of_label(label: &str) -> Self {
+        Self { form: Some(label.to_string()), word: None }
+    }
+
+    pub(super) fn of_runner_up(explanation: &Explanation, runner_up: &RunnerUp) -> Self {
+        match &runner_up.label {
+            Some(label) => Self::of_label(label),
+            None => Self::of_word(explanation, runner_up.head.unwrap_or_default()),
+        }
+    }
+
+    /// For an attribute or a title, still to be escaped.
+    pub(super) fn plain(&self) -> String {
+        self.written(str::to_string)
+    }
+
+    /// For the page; the quotation marks stay outside of what may run from right to left.
+    pub(super) fn html(&self) -> String {
+        self.written(isolated)
+    }
+
+    fn written(&self, form: impl Fn(&str) -> String) -> String {
+        match (self.form.as_deref().map(form), self.word) {
+            (None, _) => "ROOT".to_string(),
+            (Some(form), None) => format!("‘{form}’"),
+            (Some(form), Some(word)) => format!("‘{form}’ (word {word})"),
+        }
+    }
+}

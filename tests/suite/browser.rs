@@ -1,0 +1,183 @@
+//! A real browser, driven through the WebDriver protocol of `chromedriver`; it ends with its test, however that ends.
+
+use serde_json::{Value, json};
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::time::Duration;
+
+const BROWSERS: &[&str] = &["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
+/// The name that the protocol gives to references to elements.
+const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
+
+/// A headless Chromium with one window.
+pub struct Browser {
+    driver: Driver,
+    session: String,
+    /// The browser's process, to end it where it does not listen.
+    process: Option<u64>,
+    _profile: tempfile::TempDir,
+}
+
+impl Browser {
+    /// Starts a browser; `None`, with the reason on standard error, where none is installed. On CI that is a failure.
+    pub fn start() -> Option<Self> {
+        let missing = |what: &str| {
+            let reason = format!("{what} is not installed (on Debian: apt-get install chromium chromium-driver)");
+            assert!(std::env::var_os("CI").is_none(), "{reason}");
+            // Not by macro: the test harness would keep it from being seen.
+            let _ = writeln!(std::io::stderr(), "skipped, no page was opened: {reason}");
+        };
+        let Some(binary) = BROWSERS.iter().find_map(|name| installed(name)) else {
+            missing("Chromium");
+            return None;
+        };
+        let Some(chromedriver) = installed("chromedriver") else {
+            missing("chromedriver");
+            return None;
+        };
+        let driver = Driver::start(&chromedriver);
+        let profile = tempfile::tempdir().unwrap();
+        let arguments = [
+            "--headless=new",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--disable-dev-shm-usage",
+            "--disable-background-networking",
+            "--no-first-run",
+            "--window-size=1200,900",
+            &format!("--user-data-dir={}", profile.path().display()),
+        ];
+        let options = json!({ "binary": binary, "args": arguments });
+        let wanted = json!({ "capabilities": { "alwaysMatch": { "goog:chromeOptions": options } } });
+        let answer = driver.ask("POST", "/session", Some(&wanted)).expect("a session of Chromium");
+        let session = answer["sessionId"].as_str().unwrap().to_string();
+        let process = answer["capabilities"]["goog:processID"].as_u64();
+        Some(Self { driver, session, process, _profile: profile })
+    }
+
+    /// Opens a file, from scratch even where only the fragment differs.
+    pub fn open(&self, file: &Path, fragment: &str) {
+        self.post("url", json!({ "url": "about:blank" }));
+        self.post("url", json!({ "url": format!("file://{}{fragment}", file.display()) }));
+    }
+
+    /// Runs a script, past the page's own policy, and returns what it returns.
+    pub fn run(&self, script: &str) -> Value {
+        self.post("execute/sync", json!({ "script": script, "args": [] }))
+    }
+
+    /// Whether a user can see the element that a selector finds first.
+    pub fn shows(&self, selector: &str) -> bool {
+        let path = format!("element/{}/displayed", self.find(selector));
+        self.get(&path).as_bool().unwrap()
+    }
+
+    /// The text a user reads in an element.
+    pub fn text(&self, selector: &str) -> String {
+        self.get(&format!("element/{}/text", self.find(selector))).as_str().unwrap().to_string()
+    }
+
+    /// How many elements a selector finds.
+    pub fn count(&self, selector: &str) -> usize {
+        self.post("elements", json!({ "using": "css selector", "value": selector })).as_array().unwrap().len()
+    }
+
+    /// Clicks on the middle of an element, as a mouse does: fails where something else is in front.
+    pub fn click(&self, selector: &str) {
+        self.post(&format!("element/{}/click", self.find(selector)), json!({}));
+    }
+
+    /// Presses a key where the focus is.
+    pub fn press(&self, key: &str) {
+        let actions = [json!({ "type": "keyDown", "value": key }), json!({ "type": "keyUp", "value": key })];
+        self.post("actions", json!({ "actions": [{ "type": "key", "id": "keyboard", "actions": actions }] }));
+    }
+
+    /// Sends a command of the browser's own protocol, such as one that sets the media to imitate.
+    pub fn devtools(&self, command: &str, parameters: Value) -> Value {
+        self.post("goog/cdp/execute", json!({ "cmd": command, "params": parameters }))
+    }
+
+    fn find(&self, selector: &str) -> String {
+        let found = self.post("element", json!({ "using": "css selector", "value": selector }));
+        found[ELEMENT].as_str().unwrap().to_string()
+    }
+
+    fn get(&self, path: &str) -> Value {
+        self.driver.ask("GET", &format!("/session/{}/{path}", self.session), None).unwrap()
+    }
+
+    fn post(&self, path: &str, body: Value) -> Value {
+        self.driver.ask("POST", &format!("/session/{}/{path}", self.session), Some(&body)).unwrap()
+    }
+}
+
+impl Drop for Browser {
+    fn drop(&mut self) {
+        let ended = self.driver.ask("DELETE", &format!("/session/{}", self.session), None);
+        if let (Err(_), Some(process)) = (ended, self.process) {
+            let _ = Command::new("kill").args(["-KILL", &process.to_string()]).status();
+        }
+    }
+}
+
+/// A running `chromedriver`.
+struct Driver {
+    process: Child,
+    /// Kept open, so that it may go on writing.
+    output: BufReader<ChildStdout>,
+    address: String,
+    agent: ureq::Agent,
+}
+
+impl Driver {
+    fn start(program: &Path) -> Self {
+        // It chooses a free port itself and says which on its standard output.
+        let mut process =
+            Command::new(program).arg("--port=0").stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let output = BufReader::new(process.stdout.take().unwrap());
+        let agent = ureq::Agent::config_builder()
+            .proxy(None)
+            .http_status_as_error(false)
+            .timeout_global(Some(Duration::from_secs(60)))
+            .build();
+        let mut driver = Self { process, output, address: String::new(), agent: agent.into() };
+        let port = (&mut driver.output)
+            .lines()
+            .map_while(Result::ok)
+            .find_map(|line| Some(line.split_once("successfully on port ")?.1.trim_end_matches('.').to_string()));
+        driver.address = format!("http://127.0.0.1:{}", port.expect("chromedriver says its port"));
+        driver
+    }
+
+    /// The value of the answer, or the error it tells.
+    fn ask(&self, method: &str, path: &str, body: Option<&Value>) -> Result<Value, String> {
+        let address = format!("{}{path}", self.address);
+        let request = ureq::http::Request::builder().method(method).uri(address);
+        let request = request.header("content-type", "application/json");
+        let sent = match body {
+            Some(body) => self.agent.run(request.body(body.to_string()).unwrap()),
+            None => self.agent.run(request.body(()).unwrap()),
+        };
+        let mut response = sent.map_err(|error| error.to_string())?;
+        let text =
+            response.body_mut().with_config().limit(64 << 20).read_to_string().map_err(|error| error.to_string())?;
+        let mut answer: Value = serde_json::from_str(&text).map_err(|error| format!("{error}: {text}"))?;
+        let value = answer["value"].take();
+        if response.status().is_success() { Ok(value) } else { Err(format!("{method} {path}: {}", value["message"])) }
+    }
+}
+
+impl Drop for Driver {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// Where a program is, if it is on the path.
+fn installed(name: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path).map(|folder| folder.join(name)).find(|file| file.is_file())
+}
