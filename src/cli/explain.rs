@@ -71,7 +71,7 @@ pub struct Args {
     /// How many of the nearest edges count, by the knn rule
     #[arg(long, value_name = "N", default_value_t = 10)]
     neighbors: usize,
-    /// Compare with every training edge, so that no nearer one is missed
+    /// Compare every candidate with every training edge one by one: the same decisions, slowly, and no nearer edge missed
     #[arg(long)]
     exact: bool,
     /// What argues for and against another head, or another label
@@ -127,7 +127,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let inference = inference(&args)?;
     let device = args.machine.start()?;
     let model = Model::load(&args.bundle, &device)?;
-    let settings = Settings { decode: args.decode, aggregate: None, inference };
+    let settings = Settings { decode: args.decode, aggregate: None, inference, exact: args.exact };
     let mut explainer = Explainer::new(&model, &args.bundle, settings, &device)?;
     let mut whole = None;
     if !args.without.is_empty() {
@@ -136,13 +136,8 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         whole = Some(std::mem::replace(&mut explainer, fewer.without(&model, |n| gone.contains(&n), &device)?));
         writeln!(std::io::stderr(), "left out {} of {} training sentences", gone.len(), explainer.edges().sentences())?;
     }
-    let options = Options {
-        count: args.count as usize,
-        exact: args.exact,
-        by: args.by.clone(),
-        words: args.edge.clone(),
-        below: args.below,
-    };
+    let options =
+        Options { count: args.count as usize, by: args.by.clone(), words: args.edge.clone(), below: args.below };
     let teller = Teller { args: &args, explainer: &explainer, whole: whole.as_ref(), options };
     // What is asked about a word may be wrong for a later sentence: then nothing must have been written.
     let at_once = args.edge.is_empty() && args.why_not.is_empty() && args.format != "html";

@@ -57,6 +57,8 @@ pub struct Settings {
     pub aggregate: Option<Aggregate>,
     /// How decisions are made from similarities.
     pub inference: Inference,
+    /// The paper's explainable mode: compare with every training edge one by one, for decisions and for citations.
+    pub exact: bool,
 }
 
 /// A parser with the training edges that it can cite.

@@ -16,8 +16,6 @@ use serde::Serialize;
 pub struct Options {
     /// Training edges to cite for each decision.
     pub count: usize,
-    /// Compare with every training edge, so that no nearer one is missed.
-    pub exact: bool,
     /// How to split scores and margins over groups of training edges.
     pub by: Vec<By>,
     /// Only the edges of these words; all if empty.
@@ -28,7 +26,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { count: 10, exact: false, by: vec![By::Label], words: Vec::new(), below: None }
+        Self { count: 10, by: vec![By::Label], words: Vec::new(), below: None }
     }
 }
 
@@ -249,7 +247,7 @@ impl Explainer {
         let chosen = &decision.chosen;
         let rival = decision.rival.as_ref().map(|(side, _)| side);
         let (hits, exact) = match inference {
-            Inference::Sum => evidence.nearest(chosen, options.count, options.exact)?,
+            Inference::Sum => evidence.nearest(chosen, options.count, self.settings.exact)?,
             // These rules look at every training edge anyway.
             Inference::Nca { .. } => {
                 (evidence.highest(&evidence.similarities(chosen)?, evidence.range(chosen).start, options.count), true)

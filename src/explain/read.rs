@@ -47,20 +47,21 @@ impl Explainer {
         let Analysis { parse, head_scores, label_scores, head_states, label_states } = analysis;
         let reading = Reading { parse, head_scores, label_scores, head_states, label_states };
         match self.inference() {
-            Inference::Sum => Ok(reading),
+            Inference::Sum if !self.settings.exact => Ok(reading),
             _ => self.reread(reading),
         }
     }
 
-    /// Decides anew by another rule than the sum.
+    /// Decides anew by comparing with the training edges themselves.
     fn reread(&self, mut reading: Reading) -> Result<Reading> {
         let n = reading.positions();
         let mut candidates = Vec::new();
+        let considered = if self.inference() == Inference::Sum { n } else { SHORTLIST };
         for word in 1..n {
             let row = &reading.head_scores[word * n..][..n];
             let mut heads: Vec<usize> = (0..n).filter(|&head| head != word).collect();
             heads.sort_by(|&a, &b| row[b].total_cmp(&row[a]));
-            candidates.extend(heads.into_iter().take(SHORTLIST).map(|head| (word, head)));
+            candidates.extend(heads.into_iter().take(considered).map(|head| (word, head)));
         }
         let rows = self.vectors(Task::Heads, &reading, &candidates)?;
         reading.head_scores.fill(f32::NEG_INFINITY);
@@ -68,6 +69,16 @@ impl Explainer {
             reading.head_scores[word * n + head] = score as f32;
         }
         reading.parse.heads = self.parser.choose_heads(&reading.head_scores, n);
+        // A tree may need an edge that was not considered.
+        let heads = &reading.parse.heads;
+        let unseen = |&word: &usize| reading.head_scores[word * n + heads[word]] == f32::NEG_INFINITY;
+        let needed: Vec<(usize, usize)> = (1..n).filter(unseen).map(|word| (word, heads[word])).collect();
+        if !needed.is_empty() {
+            let rows = self.vectors(Task::Heads, &reading, &needed)?;
+            for (&(word, head), score) in needed.iter().zip(self.head_evidence(&rows)?) {
+                reading.head_scores[word * n + head] = score as f32;
+            }
+        }
         let edges: Vec<(usize, usize)> = (1..n).map(|word| (word, reading.parse.heads[word])).collect();
         let dims = self.model(Task::Labels).dims();
         let rows = self.vectors(Task::Labels, &reading, &edges)?;
@@ -92,12 +103,13 @@ impl Explainer {
         let (evidence, inference) = (&self.evidence, self.inference());
         for block in rows.chunks(TOGETHER * dims) {
             let side = |row: &[f32]| Side { task: Task::Heads, row: row.to_vec(), label: None };
-            if let Inference::Nca { .. } = inference {
+            if !matches!(inference, Inference::Knn { .. }) {
                 let all = side(&block[..dims]);
                 let (range, count) = (evidence.range(&all), evidence.count(&all));
                 let similarities = evidence.edges().space(Task::Heads).similarities(block, range)?;
-                for similarities in similarities.chunks(similarities.len() / (block.len() / dims)) {
-                    let total = evidence.density(inference, similarities, 0, count);
+                let each = similarities.len() / (block.len() / dims);
+                for query in 0..block.len() / dims {
+                    let total = evidence.density(inference, &similarities[query * each..][..each], 0, count);
                     scores.push(evidence.score(inference, total));
                 }
             } else {
@@ -114,7 +126,7 @@ impl Explainer {
         let (evidence, inference) = (&self.evidence, self.inference());
         let labels = self.parser.tables().vocabulary.labels().len() as u32;
         let side = |label| Side { task: Task::Labels, row: row.to_vec(), label: Some(label) };
-        if inference == Inference::Sum {
+        if inference == Inference::Sum && !self.settings.exact {
             return Ok((0..labels).map(|label| evidence.summed(&side(label))).collect());
         }
         if let Inference::Knn { .. } = inference {

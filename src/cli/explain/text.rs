@@ -9,7 +9,7 @@ use citree::treebank::Sentence;
 use std::io::{IsTerminal, Write};
 
 /// The least width that citations are cut to.
-const NARROWEST: usize = 40;
+const NARROWEST: usize = 24;
 const WIDTH: usize = 100;
 
 /// Writes all that is said about a sentence.
@@ -108,7 +108,7 @@ fn citations(
 ) -> anyhow::Result<()> {
     let widest =
         |text: &dyn Fn(&Citation) -> String| citations.iter().map(|c| text(c).chars().count()).max().unwrap_or(0);
-    let (label_width, id_width) = (widest(&|c| c.label.clone()), widest(&|c| c.sent_id.clone()).min(32));
+    let (label_width, id_width) = (widest(&|c| c.label.clone()), widest(&|c| c.sent_id.clone()).min(style.width / 4));
     let share_width = widest(&|c| share(c));
     for citation in citations {
         let (similarity, label) = (citation.similarity, &citation.label);
@@ -248,7 +248,7 @@ impl Style {
                 break;
             }
         }
-        let near = |at: usize| [citation.dependent, citation.head].iter().any(|&end| end > 0 && at.abs_diff(end) <= 2);
+        let near = |at: usize| [citation.dependent, citation.head].iter().any(|&end| end > 0 && at.abs_diff(end) <= 1);
         let mut words = Vec::new();
         let mut gap = first > 1;
         for at in first..=last {

@@ -1,0 +1,244 @@
+//! What an explanation says is true: it is checked against the stored vectors, one training edge at a time.
+
+use crate::sandbox::{Sandbox, stderr};
+use candle_core::Device;
+use citree::explain::{By, Evidence, Explainer, Inference, Options, Reading, Settings, Side};
+use citree::model::Model;
+use citree::parse::{Decode, Parser};
+use citree::support::Task;
+use citree::treebank::{Sentence, read_trees, starter};
+use std::path::Path;
+
+const RULES: [Inference; 3] = [Inference::Sum, Inference::Nca { temperature: 64.0 }, Inference::Knn { neighbors: 5 }];
+
+fn trained() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.trained("t.citree");
+    sandbox
+}
+
+fn explainer(sandbox: &Sandbox, settings: Settings) -> Explainer {
+    Explainer::open(&sandbox.path("t.citree"), settings, &Device::Cpu).unwrap()
+}
+
+fn by(inference: Inference) -> Settings {
+    Settings { inference, ..Settings::default() }
+}
+
+/// The sides of a head decision: the head that was chosen, and another.
+fn head_side(explainer: &Explainer, reading: &Reading, word: usize, head: usize) -> Side {
+    Side { task: Task::Heads, row: explainer.vectors(Task::Heads, reading, &[(word, head)]).unwrap(), label: None }
+}
+
+fn label_side(explainer: &Explainer, reading: &Reading, word: usize, label: &str) -> Side {
+    let row = explainer.vectors(Task::Labels, reading, &[(word, reading.parse.heads[word])]).unwrap();
+    let label = explainer.parser().tables().vocabulary.label(label);
+    Side { task: Task::Labels, row, label }
+}
+
+/// Fast mode, its sums from the model and from the index, and the mode that looks at every training edge agree.
+fn modes_agree(bundle: &Path, sentences: &[Sentence], decodes: &[Decode]) {
+    let model = Model::load(bundle, &Device::Cpu).unwrap();
+    for &decode in decodes {
+        let settings = Settings { decode, ..Settings::default() };
+        let fast = Explainer::new(&model, bundle, settings, &Device::Cpu).unwrap();
+        let exact = Explainer::new(&model, bundle, Settings { exact: true, ..settings }, &Device::Cpu).unwrap();
+        let parser = Parser::new(&model, decode, model.config.aggregate, &Device::Cpu).unwrap();
+        let parses = parser.parse(sentences).unwrap();
+        let readings = fast.read(sentences).unwrap().into_iter().zip(exact.read(sentences).unwrap());
+        for (parse, (fast, exact)) in parses.iter().zip(readings) {
+            let (fast, exact) = (fast.unwrap(), exact.unwrap());
+            assert_eq!((&parse.heads, &parse.labels), (&fast.parse.heads, &fast.parse.labels));
+            assert_eq!((&parse.heads, &parse.labels), (&exact.parse.heads, &exact.parse.labels));
+            for (a, b) in fast.parse.head_probabilities.iter().zip(&exact.parse.head_probabilities) {
+                assert!((a - b).abs() < 1e-3, "{a} {b}");
+            }
+        }
+    }
+}
+
+#[test]
+fn fast_mode_and_explainable_mode_decide_the_same_on_every_edge_of_the_starter_treebank() {
+    let sandbox = trained();
+    modes_agree(&sandbox.path("t.citree"), &starter::dev(), &[Decode::Greedy, Decode::Tree]);
+}
+
+#[test]
+fn fast_mode_and_explainable_mode_decide_the_same_on_every_edge_of_english_ewt() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/treebanks/en_ewt-2.7");
+    if !folder.exists() {
+        eprintln!("skipped: {} is not there", folder.display());
+        return;
+    }
+    let sandbox = Sandbox::new();
+    let train = read_trees(&folder.join("en_ewt-ud-train.conllu")).unwrap();
+    sandbox.write_treebank("train.conllu", &train.into_iter().step_by(60).collect::<Vec<_>>());
+    sandbox.trained("t.citree");
+    modes_agree(
+        &sandbox.path("t.citree"),
+        &read_trees(&folder.join("en_ewt-ud-dev.conllu")).unwrap(),
+        &[Decode::Greedy],
+    );
+}
+
+#[test]
+fn a_citations_share_is_that_of_its_stored_vector() {
+    let sandbox = trained();
+    let explainer = explainer(&sandbox, Settings::default());
+    let sentences = starter::dev();
+    let readings = explainer.read(&sentences[..8]).unwrap();
+    let model = Model::load(&sandbox.path("t.citree"), &Device::Cpu).unwrap();
+    let space = explainer.edges().space(Task::Heads);
+    for (sentence, reading) in sentences.iter().zip(readings.iter().flatten()) {
+        let explanation = explainer.explain_reading(sentence, reading, &Options::default()).unwrap();
+        for edge in &explanation.edges {
+            let side = head_side(&explainer, reading, edge.dependent, edge.head);
+            let dot = |row: &[f32]| row.iter().zip(&side.row).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum::<f64>();
+            let all: f64 = (0..space.count() as u32).map(|edge| dot(space.row(edge).unwrap())).sum();
+            let score = model.config.scale * all / space.count() as f64;
+            assert!((score - edge.attachment.score).abs() < 1e-3 * score.abs(), "{score} {}", edge.attachment.score);
+            for citation in &edge.attachment.citations {
+                let similarity = dot(space.row(citation.edge).unwrap());
+                assert!((similarity - f64::from(citation.similarity)).abs() < 1e-5);
+                assert!((similarity / all - citation.share).abs() < 1e-5 * citation.share.abs().max(1e-3));
+            }
+            let covered: f64 = edge.attachment.citations.iter().map(|citation| citation.share).sum();
+            assert!((covered - edge.attachment.coverage.score).abs() < 1e-9);
+        }
+    }
+}
+
+#[test]
+fn roll_ups_add_up_to_the_score_and_to_the_margin_by_every_rule() {
+    let sandbox = trained();
+    let all = [By::Label, By::Document, By::Prefix(1), By::Prefix(2), By::Dependent, By::Head];
+    let options = Options { by: all.to_vec(), ..Options::default() };
+    let close = |a: f64, b: f64, size: f64| assert!((a - b).abs() <= 1e-5 * size.abs().max(1e-30), "{a} {b}");
+    for inference in RULES {
+        let explainer = explainer(&sandbox, by(inference));
+        let sentences = &starter::dev()[..4];
+        for explanation in explainer.explain(sentences, &options).unwrap().iter().flatten() {
+            for rationale in explanation.edges.iter().flat_map(|edge| [&edge.attachment, &edge.labelling]) {
+                let first = &rationale.roll_ups[0];
+                for roll_up in &rationale.roll_ups {
+                    let sum: f64 = roll_up.groups.iter().map(|group| group.evidence).sum();
+                    close(sum, roll_up.evidence, sum);
+                    close(roll_up.evidence, first.evidence, sum);
+                    let margin: f64 = roll_up.groups.iter().filter_map(|group| group.margin).sum();
+                    close(margin, roll_up.margin.unwrap(), sum);
+                    close(roll_up.margin.unwrap(), first.margin.unwrap(), sum);
+                }
+                if inference == Inference::Sum {
+                    close(first.evidence, rationale.score, rationale.score * 10.0);
+                    close(first.margin.unwrap(), rationale.runner_up.as_ref().unwrap().margin, rationale.score * 10.0);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_flip_set_flips_the_decision_and_one_edge_fewer_does_not() {
+    let sandbox = trained();
+    let mut flipped = 0;
+    for inference in &RULES[..2] {
+        let explainer = explainer(&sandbox, by(*inference));
+        let readings = explainer.read(&starter::dev()[..6]).unwrap();
+        for reading in readings.iter().flatten() {
+            for word in 1..reading.positions().min(5) {
+                let flip = explainer.flip(reading, word).unwrap();
+                let sides = [
+                    flip.head.map(|set| {
+                        let rival = head_side(&explainer, reading, word, set.instead.parse().unwrap());
+                        (head_side(&explainer, reading, word, reading.parse.heads[word]), rival, set)
+                    }),
+                    flip.label.map(|set| {
+                        let rival = label_side(&explainer, reading, word, &set.instead);
+                        (label_side(&explainer, reading, word, &reading.parse.labels[word]), rival, set)
+                    }),
+                ];
+                for (chosen, rival, set) in sides.into_iter().flatten() {
+                    let ahead = |left: &Evidence| {
+                        left.total(*inference, &chosen).unwrap() >= left.total(*inference, &rival).unwrap()
+                    };
+                    let without = |gone: &[u32]| explainer.evidence().without(|edge, _| gone.contains(&edge));
+                    assert!(!ahead(&without(&set.removed)), "{} edges do not flip it", set.removed.len());
+                    if let Some((_, fewer)) = set.removed.split_last() {
+                        assert!(ahead(&without(fewer)), "{} edges flip it already", fewer.len());
+                        flipped += 1;
+                    }
+                }
+            }
+        }
+    }
+    assert!(flipped > 20, "too few decisions to tell: {flipped}");
+}
+
+#[test]
+fn arguments_for_and_against_add_up_to_the_margin() {
+    let sandbox = trained();
+    for inference in RULES {
+        let explainer = explainer(&sandbox, by(inference));
+        let sentences = starter::dev();
+        let readings = explainer.read(&sentences[..4]).unwrap();
+        for (sentence, reading) in sentences.iter().zip(readings.iter().flatten()) {
+            let words: Vec<String> = sentence.forms().map(str::to_string).collect();
+            let head = (0..reading.positions()).find(|&head| head != 1 && head != reading.parse.heads[1]).unwrap();
+            let label = if reading.parse.labels[1] == "obj" { "nsubj" } else { "obj" };
+            for (head, label) in [(head, None), (reading.parse.heads[1], Some(label))] {
+                let why_not = explainer.why_not(&words, reading, 1, head, label, 3).unwrap();
+                let contrast = why_not.head.or(why_not.label).unwrap();
+                let (gain, loss) = (contrast.in_favour.0, contrast.against.0);
+                assert!((gain + loss - contrast.margin).abs() <= 1e-9 * (gain - loss).max(1e-12));
+                assert!(gain >= 0.0 && loss <= 0.0);
+                if inference == Inference::Sum {
+                    let margin = contrast.scores[0] - contrast.scores[1];
+                    assert!((margin - contrast.margin).abs() < 1e-5 * contrast.scores[0].abs(), "{margin}");
+                }
+                assert!(contrast.arguments_for.iter().all(|citation| citation.similarity.is_finite()));
+            }
+        }
+    }
+}
+
+#[test]
+fn leaving_sentences_out_is_as_if_they_had_never_been_indexed() {
+    let sandbox = trained();
+    let gone = "train-01";
+    let sentences: Vec<Sentence> = read_trees(&sandbox.path("train.conllu")).unwrap();
+    let ids: Vec<&str> = sentences.iter().filter_map(|sentence| sentence.sent_id()).collect();
+    let prefix =
+        ids.iter().map(|id| &id[..id.len() - 1]).find(|p| ids.iter().filter(|id| id.starts_with(p)).count() > 3);
+    let prefix = prefix.unwrap_or(gone);
+    let kept: Vec<Sentence> = sentences.iter().filter(|s| !s.sent_id().unwrap().starts_with(prefix)).cloned().collect();
+    assert!(kept.len() < sentences.len());
+    sandbox.write_treebank("kept.conllu", &kept);
+    let explain = |more: &[&str]| {
+        let args = [&["explain", "t.citree", "dev.conllu", "--format", "json", "--by", "genre"], more].concat();
+        let output = sandbox.citree(&args);
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        let text = String::from_utf8(output.stdout).unwrap();
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect::<Vec<serde_json::Value>>()
+    };
+    let rules: [&[&str]; 3] = [&[], &["--inference", "nca"], &["--inference", "knn"]];
+    let without: Vec<_> = rules.iter().map(|rule| explain(&[rule, &["--without", prefix][..]].concat())).collect();
+    let output = sandbox.citree(&["index", "t.citree", "--treebank", "kept.conllu"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    for (rule, without) in rules.iter().zip(&without) {
+        for (a, b) in without.iter().zip(explain(rule)) {
+            assert_eq!((&a["heads"], &a["labels"]), (&b["heads"], &b["labels"]));
+            for (a, b) in a["edges"].as_array().unwrap().iter().zip(b["edges"].as_array().unwrap()) {
+                for side in ["attachment", "labelling"] {
+                    let number = |value: &serde_json::Value| value["score"].as_f64().unwrap();
+                    let (x, y) = (number(&a[side]), number(&b[side]));
+                    assert!((x - y).abs() <= 1e-4 * x.abs().max(1.0), "{x} {y}");
+                    let cited = |value: &serde_json::Value| -> Vec<String> {
+                        let hits = value["citations"].as_array().unwrap().iter();
+                        hits.map(|hit| format!("{}:{}", hit["sent_id"], hit["dependent"])).collect()
+                    };
+                    assert_eq!(cited(&a[side]), cited(&b[side]));
+                }
+            }
+        }
+    }
+}
