@@ -97,7 +97,7 @@ type Kind = (&'static str, fn(Rule) -> bool);
 pub fn plot(summaries: &[Summary]) -> String {
     let kinds: [Kind; 3] = [
         ("sum of all", |rule| rule == Rule::Sum),
-        ("mean of nearest", |rule| matches!(rule, Rule::Nearest(_))),
+        ("k nearest", |rule| matches!(rule, Rule::Nearest(_))),
         ("NCA", |rule| matches!(rule, Rule::Nca(_))),
     ];
     let point = |summary: &Summary| (100.0 * summary.coverage[0], 100.0 * summary.accuracy);
@@ -105,7 +105,7 @@ pub fn plot(summaries: &[Summary]) -> String {
         let members: Vec<&Summary> = summaries.iter().filter(|summary| of_kind(summary.rule)).collect();
         let caption = |summary: &&Summary| match summary.rule {
             Rule::Sum => "sum".to_string(),
-            Rule::Nearest(place) => format!("{} nearest", CITED[place]),
+            Rule::Nearest(place) => format!("k = {}", CITED[place]),
             rule => rule.name().replace("NCA, ", ""),
         };
         Line {
