@@ -2,6 +2,8 @@
 //!
 //! A binary of its own, which `cargo xtask peers` builds for release and runs: only it needs the whole parser.
 
+mod chart;
+mod explain;
 mod ours;
 mod search;
 mod torch;
@@ -28,7 +30,12 @@ fn main() -> anyhow::Result<ExitCode> {
     match arguments[..] {
         ["train", "--help" | "-h"] => print(USAGE),
         ["search" | "growth", "--help" | "-h"] => print(search::USAGE),
-        ["--help" | "-h"] => print(&format!("{USAGE}\n{}", search::USAGE)),
+        ["explain", "--help" | "-h"] => print(explain::USAGE),
+        ["--help" | "-h"] => print(&usage()),
+        ["explain", ref options @ ..] => {
+            explain::run(&explain::Options::new(options)?)?;
+            Ok(ExitCode::SUCCESS)
+        }
         ["search", ref options @ ..] => {
             search::run(&search::Options::new(options)?)?;
             Ok(ExitCode::SUCCESS)
@@ -49,10 +56,14 @@ fn main() -> anyhow::Result<ExitCode> {
             Ok(ExitCode::SUCCESS)
         }
         _ => {
-            std::io::stderr().write_all(format!("{USAGE}\n{}", search::USAGE).as_bytes())?;
+            std::io::stderr().write_all(usage().as_bytes())?;
             Ok(ExitCode::from(2))
         }
     }
+}
+
+fn usage() -> String {
+    [USAGE, search::USAGE, explain::USAGE].join("\n")
 }
 
 fn print(text: &str) -> anyhow::Result<ExitCode> {

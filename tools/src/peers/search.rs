@@ -1,6 +1,5 @@
 //! Nearest-neighbour search of several libraries and of citree, over the same rows in one run, measured in turns.
 
-mod chart;
 mod citree;
 mod growth;
 mod hnsw_rs;
@@ -15,12 +14,13 @@ mod truth;
 
 pub use self::citree::first_answer;
 pub use growth::run as run_growth;
+pub use library::{pool, timed};
 pub use options::{Options, USAGE};
 
 use self::citree::Citree;
+use crate::chart::{self, Axis, Line};
 use crate::train::processor;
 use anyhow::{Context, ensure};
-use chart::{Axis, Line};
 use hnsw_rs::HnswRs;
 use library::{COUNT, How, Library};
 use measure::{Libraries, Plan, Point};
@@ -29,7 +29,7 @@ use report::{Entry, Exact};
 use rows::Rows;
 use std::collections::BTreeSet;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::Path;
 use truth::Truth;
 
 /// Names in tables and in the script.
@@ -150,17 +150,19 @@ fn plot(options: &Options, entries: &[Entry], curves: &[Vec<Point>]) -> anyhow::
     let line = |(entry, curve): (&Entry, &Vec<Point>)| Line {
         name: entry.name.clone(),
         points: curve.iter().map(point).collect(),
+        captions: Vec::new(),
     };
     let lines: Vec<Line> = entries.iter().zip(curves).map(line).collect();
     let shown = lines.iter().flat_map(|line| line.points.iter().filter(|point| point.0 >= 0.9).map(|point| point.1));
     let up = Axis::logarithmic("queries/s, one thread", shown);
     let across = Axis::even("recall of the 10 nearest", 0.9, 1.0, 10);
-    save(options, "search.svg", &chart::svg("Queries a second by recall", &across, &up, &lines))
+    save(options.plot.as_deref(), "search.svg", &chart::svg("Queries a second by recall", &across, &up, &lines))
 }
 
-fn save(options: &Options, name: &str, drawn: &str) -> anyhow::Result<()> {
-    let path = options.plot.clone().unwrap_or_else(|| PathBuf::from(name));
-    std::fs::write(&path, drawn).with_context(|| path.display().to_string())?;
+/// Writes a plot where it is wanted, or to `name` in the current folder.
+pub fn save(wanted: Option<&Path>, name: &str, drawn: &str) -> anyhow::Result<()> {
+    let path = wanted.unwrap_or(Path::new(name));
+    std::fs::write(path, drawn).with_context(|| path.display().to_string())?;
     say(&format!("the plot is in {}", path.display()))
 }
 
@@ -177,11 +179,13 @@ fn heading(name: &str, options: &Options, base: &Rows, queries: &Rows, versions:
     )
 }
 
-fn release_build(name: &str) -> anyhow::Result<()> {
+/// Refuses to measure what was built for debugging.
+pub fn release_build(name: &str) -> anyhow::Result<()> {
     ensure!(!cfg!(debug_assertions), "this is a debug build; `cargo xtask peers {name}` makes the right one");
     Ok(())
 }
 
-fn say(what: &str) -> anyhow::Result<()> {
+/// Tells on standard error how far the measurement is.
+pub fn say(what: &str) -> anyhow::Result<()> {
     Ok(writeln!(std::io::stderr(), "{what}")?)
 }

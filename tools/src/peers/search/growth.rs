@@ -1,6 +1,5 @@
 //! Building and search of citree with ever more rows, made from real ones.
 
-use super::chart::{self, Axis, Line};
 use super::citree::Citree;
 use super::library::{Built, COUNT, How, Library};
 use super::measure::{self, Libraries, Plan, Point};
@@ -10,6 +9,7 @@ use super::rows::{self, Rows};
 use super::start::{self, Start};
 use super::truth::Truth;
 use super::{heading, release_build, report, save, say};
+use crate::chart::{self, Axis, Line};
 use anyhow::{Context, ensure};
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -42,6 +42,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     let line = |name: &str, value: fn(&Step) -> f64| Line {
         name: name.to_string(),
         points: steps.iter().map(|step| (step.rows as f64, value(step))).collect(),
+        captions: Vec::new(),
     };
     let lines = [line("build, s", |step| step.built.ready), line("queries/s", |step| step.best.speed())];
     let across = Axis::logarithmic("rows", steps.iter().map(|step| step.rows as f64));
@@ -49,7 +50,11 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
         "seconds to build; queries/s",
         lines.iter().flat_map(|line| line.points.iter().map(|point| point.1)),
     );
-    save(options, "growth.svg", &chart::svg("Building and search by number of rows", &across, &up, &lines))?;
+    save(
+        options.plot.as_deref(),
+        "growth.svg",
+        &chart::svg("Building and search by number of rows", &across, &up, &lines),
+    )?;
     let mut out = std::io::stdout().lock();
     writeln!(
         out,

@@ -25,6 +25,8 @@ pub struct Line {
     pub name: String,
     /// Those outside of the axes are left out.
     pub points: Vec<(f64, f64)>,
+    /// What stands beside each point; none for a line whose points need no names.
+    pub captions: Vec<String>,
 }
 
 /// An axis from one value to another.
@@ -113,6 +115,16 @@ pub fn svg(title: &str, across: &Axis, up: &Axis, lines: &[Line]) -> String {
         let class = format!("l{}", number % COLOURS.len());
         let place = |(a, b): &(f64, f64)| Some((x(across.place(*a)?), y(up.place(*b)?)));
         let points: Vec<(f64, f64)> = line.points.iter().filter_map(place).collect();
+        for (at, (point, caption)) in line.points.iter().zip(&line.captions).enumerate() {
+            let Some((x, y)) = place(point) else { continue };
+            // Towards the middle, so that none runs over the edge; above and below in turns, so that few meet.
+            let (anchor, beside) = if x < WIDTH / 2.0 { ("start", x + 6.0) } else { ("end", x - 6.0) };
+            let base = if at % 2 == 0 { y - 6.0 } else { y + 15.0 };
+            let _ = writeln!(
+                out,
+                "<text class=\"{class}\" x=\"{beside:.1}\" y=\"{base:.1}\" text-anchor=\"{anchor}\">{caption}</text>"
+            );
+        }
         let path: Vec<String> = points.iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
         let _ = writeln!(out, "<polyline class=\"{class}\" points=\"{}\"/>", path.join(" "));
         for (x, y) in points {
@@ -131,12 +143,17 @@ mod tests {
 
     #[test]
     fn points_outside_of_the_axes_are_left_out_and_every_line_is_in_the_legend() {
-        let line = |name: &str, points: &[(f64, f64)]| Line { name: name.to_string(), points: points.to_vec() };
+        let line = |name: &str, points: &[(f64, f64)]| Line {
+            name: name.to_string(),
+            points: points.to_vec(),
+            captions: points.iter().map(|point| format!("at {}", point.0)).collect(),
+        };
         let lines = [line("one", &[(0.5, 10.0), (0.95, 300.0), (1.0, 40.0)]), line("two", &[])];
         let up = Axis::logarithmic("queries/s", lines.iter().flat_map(|line| line.points.iter().map(|point| point.1)));
         let drawn = svg("speed by recall", &Axis::even("recall", 0.9, 1.0, 10), &up, &lines);
         assert_eq!((drawn.matches("<circle").count(), drawn.matches("<polyline").count()), (2, 2));
         assert!(drawn.contains(">one</text>") && drawn.contains(">two</text>") && drawn.contains(">500</text>"));
+        assert!(drawn.contains(">at 0.95</text>") && !drawn.contains(">at 0.5</text>"));
         assert!(!drawn.contains("NaN") && !drawn.contains("inf"));
     }
 

@@ -1,0 +1,110 @@
+//! Options of `peers explain`.
+
+use anyhow::{Context, bail, ensure};
+use std::path::PathBuf;
+
+/// How to use it.
+pub const USAGE: &str = "\
+usage: cargo xtask peers explain --bundle BUNDLE --dev FILE [OPTIONS]
+
+explain sets explaining beside parsing, and other rules of deciding beside the sum.
+
+  --bundle BUNDLE a bundle with an index
+  --dev FILE      a treebank to parse and explain, with gold heads
+  --parts A,B,..  what to measure: latency, start, bulk, rules [default: all]
+  --sentences N   only the first N sentences, in bulk and rules [default: all]
+  --rounds N      times that latency and bulk are measured, all ways in turns [default: 3]
+  --plot FILE     where the plot of rules goes [default: rules.svg]
+
+start runs the program that `cargo build --release` makes, so build first.
+";
+
+/// Something that can be measured by itself.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Part {
+    /// One sentence at a time.
+    Latency,
+    /// From starting the program to an explanation.
+    Start,
+    /// Many sentences at once.
+    Bulk,
+    /// Accuracy and coverage of several rules.
+    Rules,
+}
+
+const PARTS: [(&str, Part); 4] =
+    [("latency", Part::Latency), ("start", Part::Start), ("bulk", Part::Bulk), ("rules", Part::Rules)];
+
+/// What to measure, and how.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Options {
+    pub bundle: PathBuf,
+    pub dev: PathBuf,
+    pub parts: Vec<Part>,
+    pub sentences: usize,
+    pub rounds: usize,
+    pub plot: Option<PathBuf>,
+    /// The options as they were given, for the heading of the report.
+    pub given: String,
+}
+
+impl Options {
+    /// Reads pairs of name and value.
+    pub fn new(arguments: &[&str]) -> anyhow::Result<Self> {
+        let mut options = Self {
+            bundle: PathBuf::new(),
+            dev: PathBuf::new(),
+            parts: PARTS.map(|(_, part)| part).to_vec(),
+            sentences: usize::MAX,
+            rounds: 3,
+            plot: None,
+            given: arguments.join(" "),
+        };
+        for pair in arguments.chunks(2) {
+            let &[name, value] = pair else { bail!("{} needs a value\n\n{USAGE}", pair[0]) };
+            let number = || {
+                let number: usize = value.parse().with_context(|| format!("{name} {value}: not a number"))?;
+                ensure!(number > 0, "{name} must be 1 or more");
+                anyhow::Ok(number)
+            };
+            match name {
+                "--bundle" => options.bundle = PathBuf::from(value),
+                "--dev" => options.dev = PathBuf::from(value),
+                "--parts" => options.parts = value.split(',').map(part).collect::<anyhow::Result<_>>()?,
+                "--sentences" => options.sentences = number()?,
+                "--rounds" => options.rounds = number()?,
+                "--plot" => options.plot = Some(PathBuf::from(value)),
+                _ => bail!("no option {name}\n\n{USAGE}"),
+            }
+        }
+        let complete = !options.bundle.as_os_str().is_empty() && !options.dev.as_os_str().is_empty();
+        ensure!(complete, "--bundle and --dev are needed\n\n{USAGE}");
+        Ok(options)
+    }
+}
+
+fn part(name: &str) -> anyhow::Result<Part> {
+    let known = PARTS.iter().find(|(known, _)| *known == name);
+    known.map(|(_, part)| *part).with_context(|| format!("--parts {name}: no such part\n\n{USAGE}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const INPUT: [&str; 4] = ["--bundle", "b", "--dev", "d"];
+
+    #[test]
+    fn all_parts_are_measured_unless_some_are_named() {
+        assert_eq!(Options::new(&INPUT).expect("options").parts.len(), 4);
+        let options = Options::new(&[&INPUT[..], &["--parts", "rules,start"]].concat()).expect("options");
+        assert_eq!(options.parts, [Part::Rules, Part::Start]);
+    }
+
+    #[test]
+    fn missing_input_and_unknown_parts_are_refused_by_name() {
+        assert!(Options::new(&INPUT[..2]).expect_err("refused").to_string().contains("--dev"));
+        let refused = Options::new(&[&INPUT[..], &["--parts", "rules,speed"]].concat()).expect_err("refused");
+        assert!(refused.to_string().contains("--parts speed"), "{refused}");
+    }
+}

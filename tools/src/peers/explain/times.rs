@@ -1,0 +1,136 @@
+//! How long parsing and explaining take, in turns, so that what else the machine does meets both alike.
+
+use super::Options;
+use crate::search::{pool, say, timed};
+use crate::train::median;
+use anyhow::{Context, ensure};
+use citree::explain::{Explainer, Options as How};
+use citree::treebank::{Sentence, write_sentence};
+use std::fmt::Write as _;
+use std::path::Path;
+use std::process::Command;
+
+/// Length of the sentences that latency is measured with.
+const WORDS: usize = 20;
+/// How many of them.
+const SENTENCES: usize = 40;
+/// Processes that are started.
+const STARTS: usize = 20;
+/// The word whose edge is explained in each.
+const WORD: usize = 4;
+/// Sentences explained together: as many as `citree explain` takes, since explanations of a treebank fill the memory.
+const TOGETHER: usize = 256;
+
+/// One sentence at a time on one thread.
+pub fn latency(explainer: &Explainer, dev: &[Sentence], options: &Options) -> anyhow::Result<String> {
+    say("latency")?;
+    let sentences: Vec<&Sentence> = dev.iter().filter(|s| s.words().len() == WORDS).take(SENTENCES).collect();
+    ensure!(!sentences.is_empty(), "{}: no sentence has {WORDS} words", options.dev.display());
+    let mut pairs = Vec::new();
+    pool(1)?.install(|| {
+        // The first round warms up.
+        for round in 0..=options.rounds {
+            for sentence in &sentences {
+                let pair = parse_and_explain(explainer, std::slice::from_ref(sentence))?;
+                if round > 0 {
+                    pairs.push(pair);
+                }
+            }
+        }
+        anyhow::Ok(())
+    })?;
+    let milliseconds = |value: fn(&(f64, f64)) -> f64| 1e3 * median(pairs.iter().map(value).collect());
+    Ok(format!(
+        "One sentence of {WORDS} words at a time, one thread, medians of {} sentences × {} rounds:\n\n\
+         | | ms |\n|---|---:|\n| parse | {:.2} |\n| parse and explain every edge, 10 citations a decision | {:.2} |\n\
+         | difference, median of pairs | {:.2} |\n",
+        sentences.len(),
+        options.rounds,
+        milliseconds(|pair| pair.0),
+        milliseconds(|pair| pair.1),
+        milliseconds(|pair| pair.1 - pair.0),
+    ))
+}
+
+/// Many sentences, on one thread and on two.
+pub fn bulk(explainer: &Explainer, dev: &[Sentence], options: &Options) -> anyhow::Result<String> {
+    let sentences: Vec<&Sentence> = dev.iter().take(options.sentences).collect();
+    let words: usize = sentences.iter().map(|sentence| sentence.words().len()).sum();
+    let mut out = format!(
+        "{} sentences with {words} words, {TOGETHER} sentences at a time, medians of {} rounds:\n\n\
+         | threads | parse, s | parse and explain every edge, s | ratio | in each round |\n|---:|---:|---:|---:|---|\n",
+        sentences.len(),
+        options.rounds
+    );
+    let mut measured = [(1, Vec::new()), (2, Vec::new())];
+    parse_and_explain(explainer, &sentences[..sentences.len().min(TOGETHER)])?;
+    for round in 1..=options.rounds {
+        for (threads, pairs) in &mut measured {
+            say(&format!("bulk: round {round} of {}, {threads} threads", options.rounds))?;
+            pairs.push(pool(*threads)?.install(|| parse_and_explain(explainer, &sentences))?);
+        }
+    }
+    for (threads, pairs) in measured {
+        let seconds = |value: fn(&(f64, f64)) -> f64| median(pairs.iter().map(value).collect());
+        let each: Vec<String> = pairs.iter().map(|(parse, explain)| format!("{:.2}", explain / parse)).collect();
+        let (parse, explain, ratio) = (seconds(|p| p.0), seconds(|p| p.1), seconds(|p| p.1 / p.0));
+        let _ = writeln!(out, "| {threads} | {parse:.2} | {explain:.2} | {ratio:.2} | {} |", each.join(", "));
+    }
+    Ok(out)
+}
+
+/// Seconds to parse some sentences, and to parse and explain them, in turns.
+fn parse_and_explain(explainer: &Explainer, sentences: &[&Sentence]) -> anyhow::Result<(f64, f64)> {
+    let how = How::default();
+    let (mut parsing, mut explaining) = (0.0, 0.0);
+    for together in sentences.chunks(TOGETHER) {
+        let together: Vec<Sentence> = together.iter().map(|&sentence| sentence.clone()).collect();
+        let (seconds, parses) = timed(|| explainer.parser().parse(&together));
+        parses?;
+        parsing += seconds;
+        let (seconds, explanations) = timed(|| explainer.explain(&together, &how));
+        explanations?;
+        explaining += seconds;
+    }
+    Ok((parsing, explaining))
+}
+
+/// From starting the program to having read its explanation of one edge.
+pub fn start(dev: &[Sentence], options: &Options) -> anyhow::Result<String> {
+    say("start")?;
+    let program = std::env::current_exe()?.with_file_name(format!("citree{}", std::env::consts::EXE_SUFFIX));
+    ensure!(program.is_file(), "{} is missing; `cargo build --release` makes it", program.display());
+    let long_enough = |sentence: &&Sentence| sentence.words().len() >= WORD;
+    let of_length = |sentence: &&Sentence| sentence.words().len() == WORDS;
+    let sentence = dev.iter().find(of_length).or_else(|| dev.iter().find(long_enough));
+    let sentence = sentence.with_context(|| format!("no sentence has {WORD} words"))?;
+    let folder = tempfile::tempdir()?;
+    let file = folder.path().join("one.conllu");
+    write_sentence(&mut std::fs::File::create(&file)?, sentence)?;
+    let mut seconds = Vec::new();
+    // The first finds nothing in memory and does not count.
+    for time in 0..=STARTS {
+        let took = started(&program, &options.bundle, &file)?;
+        if time > 0 {
+            seconds.push(took);
+        }
+    }
+    let worst = seconds.iter().copied().fold(0.0, f64::max);
+    Ok(format!(
+        "`citree explain BUNDLE one.conllu --edge {WORD}`, a sentence of {} words, from starting the process to the end of \
+         what it prints, files in memory, {STARTS} times:\n\n| median, ms | worst, ms |\n|---:|---:|\n| {:.1} | {:.1} |\n",
+        sentence.words().len(),
+        1e3 * median(seconds),
+        1e3 * worst
+    ))
+}
+
+fn started(program: &Path, bundle: &Path, file: &Path) -> anyhow::Result<f64> {
+    let mut run = Command::new(program);
+    run.arg("explain").args([bundle, file]).args(["--edge", &WORD.to_string()]);
+    let (seconds, output) = timed(|| run.output());
+    let output = output?;
+    ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr).trim());
+    ensure!(!output.stdout.is_empty(), "{} explained nothing", program.display());
+    Ok(seconds)
+}
