@@ -37,6 +37,8 @@ pub struct Answer {
     pub exact: bool,
 }
 
+/// Rows that are as fast to scan as to walk to.
+const FEW: usize = 2000;
 /// Queries that share a pass over the rows.
 const TOGETHER: usize = 32;
 
@@ -102,10 +104,9 @@ impl<'a> Nearest<'a> {
         Answer { hits, exact: true }
     }
 
-    /// A walk for few of the rows comes by most of the others; a scan reads these few only.
+    /// A scan of few rows takes no longer than a walk. A walk for rows that are rare where it leads is given up for one.
     fn scan_is_cheaper(&self) -> bool {
-        let (rows, all) = (self.range().len(), self.space.count());
-        self.label.is_some() && (rows < 20_000 || rows < all / 4) || self.count > all / 8
+        self.range().len() < FEW || self.count > self.space.count() / 8
     }
 
     fn range(&self) -> Range<usize> {

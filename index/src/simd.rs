@@ -117,6 +117,23 @@ impl Kernel {
     }
 }
 
+impl Kernel {
+    /// The similarities of one row with several of the same length, one after another.
+    pub(crate) fn similarities(self, query: &[f32], rows: &[f32], out: &mut [f32]) {
+        match self {
+            // SAFETY: the variant is only made where these instructions were detected.
+            #[cfg(target_arch = "x86_64")]
+            #[allow(unsafe_code)]
+            Self::Vnni => unsafe { x86::many_avx512(query, rows, out) },
+            // SAFETY: as above.
+            #[cfg(target_arch = "x86_64")]
+            #[allow(unsafe_code)]
+            Self::Avx2 => unsafe { x86::many_avx2(query, rows, out) },
+            Self::Portable => many(query, rows, out),
+        }
+    }
+}
+
 /// Asks for the cache lines of a slice before they are needed; does nothing to the program's meaning.
 #[inline(always)]
 pub(crate) fn prefetch<T>(part: &[T]) {
@@ -178,11 +195,18 @@ fn lanes(a: &[f32], b: &[f32]) -> f32 {
     sums[0]
 }
 
+#[inline(always)]
+fn many(query: &[f32], rows: &[f32], out: &mut [f32]) {
+    for (row, out) in rows.chunks_exact(query.len().max(1)).zip(out) {
+        *out = lanes(query, row);
+    }
+}
+
 #[cfg(target_arch = "x86_64")]
 mod x86 {
     use std::arch::x86_64::*;
 
-    use super::{Codes, gather_with, lanes, prefetch, row, run_with};
+    use super::{Codes, gather_with, lanes, many, prefetch, row, run_with};
 
     /// Four rows at a time: their products are summed together, and the next four are on their way meanwhile.
     #[target_feature(enable = "avx512f,avx512vnni")]
@@ -243,6 +267,16 @@ mod x86 {
     #[target_feature(enable = "avx2")]
     pub(super) fn lanes_avx2(a: &[f32], b: &[f32]) -> f32 {
         lanes(a, b)
+    }
+
+    #[target_feature(enable = "avx512f")]
+    pub(super) fn many_avx512(query: &[f32], rows: &[f32], out: &mut [f32]) {
+        many(query, rows, out);
+    }
+
+    #[target_feature(enable = "avx2")]
+    pub(super) fn many_avx2(query: &[f32], rows: &[f32], out: &mut [f32]) {
+        many(query, rows, out);
     }
 
     /// Four queries at once: each row is loaded and shifted once for the four.
@@ -365,7 +399,11 @@ mod tests {
         for dims in [1, 31, 32, 300, 517] {
             let (a, b): (Vec<f32>, Vec<f32>) = (0..dims).map(|_| (random.normal(), random.normal())).unzip();
             let exact: f64 = a.iter().zip(&b).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum();
-            let all = Kernel::available().into_iter().map(|kernel| kernel.similarity(&a, &b).to_bits());
+            let all = Kernel::available().into_iter().flat_map(|kernel| {
+                let mut many = [0.0; 2];
+                kernel.similarities(&a, &[&b[..], &b].concat(), &mut many);
+                [kernel.similarity(&a, &b).to_bits(), many[0].to_bits(), many[1].to_bits()]
+            });
             let all: std::collections::BTreeSet<u32> = all.collect();
             assert_eq!(all.len(), 1);
             assert!((f64::from(f32::from_bits(*all.first().unwrap())) - exact).abs() < 1e-4);

@@ -32,8 +32,9 @@ pub(crate) fn similarities(rows: &Rows, queries: &[f32], range: Range<usize>) ->
     }
     pieces.into_par_iter().enumerate().for_each(|(i, pieces)| {
         for (query, piece) in queries.chunks_exact(dims).zip(pieces) {
-            let places = range.start + i * block..;
-            piece.iter_mut().zip(places).for_each(|(out, place)| *out = rows.similarity(query, place as u32));
+            let first = (range.start + i * block) * dims;
+            let stored = rows.values.get(first..first + piece.len() * dims).unwrap_or_default();
+            rows.compact.kernel.similarities(query, stored, piece);
         }
     });
     Ok(out)

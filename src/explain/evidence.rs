@@ -35,6 +35,8 @@ pub struct Evidence {
     counts: Vec<u64>,
     /// Their sums for heads and labels, added up when first needed.
     sums: [OnceLock<Sums>; 2],
+    /// The sums of these sums for heads.
+    total: OnceLock<Vec<f64>>,
     /// Which edges are left out; empty where none is.
     left_out: Vec<bool>,
 }
@@ -48,7 +50,8 @@ impl Evidence {
         };
         let sums = Task::ALL.map(|task| OnceLock::from(edges.space(task).sums()));
         let counts = edges.space(Task::Heads).sums().counts().to_vec();
-        Self { edges: Arc::new(edges), scale, aggregate, counts, sums, left_out: Vec::new() }
+        let (total, left_out) = (OnceLock::new(), Vec::new());
+        Self { edges: Arc::new(edges), scale, aggregate, counts, sums, total, left_out }
     }
 
     /// The same without some edges, as if they had never been in the treebank; `left_out` is asked of the number of each
@@ -63,11 +66,12 @@ impl Evidence {
             .collect();
         let kept = |label| self.edges.index().edges_of(label).filter(|edge| !gone[*edge as usize]).count() as u64;
         let counts = (0..self.counts.len() as u32).map(kept).collect();
-        Self { edges: self.edges.clone(), counts, sums: [OnceLock::new(), OnceLock::new()], left_out: gone, ..*self }
+        let (sums, total) = ([OnceLock::new(), OnceLock::new()], OnceLock::new());
+        Self { edges: self.edges.clone(), counts, sums, total, left_out: gone, ..*self }
     }
 
     /// The sums of each label, added up in the order of the index, so that they equal those of an index of the same edges.
-    fn sums(&self, task: Task) -> &Sums {
+    pub fn sums(&self, task: Task) -> &Sums {
         self.sums[task as usize].get_or_init(|| {
             let space = self.edges.space(task);
             let mut sums = Sums::new(self.counts.len(), space.dims());
@@ -97,17 +101,23 @@ impl Evidence {
 
     /// The sums of the support of one task, a class for heads and one a label for labels.
     pub fn support(&self, task: Task) -> Sums {
-        let sums = self.sums(task);
         match task {
-            Task::Labels => sums.clone(),
+            Task::Labels => self.sums(task).clone(),
             Task::Heads => {
-                let dims = sums.dims();
-                let mut total = vec![0.0; dims];
-                sums.sums().chunks(dims).for_each(|sum| total.iter_mut().zip(sum).for_each(|(t, s)| *t += s));
-                let count = sums.counts().iter().sum();
-                Sums::from_parts(dims, total, vec![count]).unwrap_or_else(|| Sums::new(1, dims))
+                let (dims, count) = (self.sums(task).dims(), self.counts.iter().sum());
+                Sums::from_parts(dims, self.total_sum().to_vec(), vec![count]).unwrap_or_else(|| Sums::new(1, dims))
             }
         }
+    }
+
+    /// The sum of all edges that count, for heads.
+    fn total_sum(&self) -> &[f64] {
+        self.total.get_or_init(|| {
+            let sums = self.sums(Task::Heads);
+            let mut total = vec![0.0; sums.dims()];
+            sums.sums().chunks(sums.dims()).for_each(|sum| total.iter_mut().zip(sum).for_each(|(t, s)| *t += s));
+            total
+        })
     }
 
     /// How many edges count for a side.
@@ -148,12 +158,19 @@ impl Evidence {
     pub fn summed(&self, side: &Side) -> f64 {
         let sums = self.sums(side.task);
         let dims = sums.dims();
-        let product = |sum: &[f64]| sum.iter().zip(&side.row).map(|(sum, value)| sum * f64::from(*value)).sum::<f64>();
+        let product = |sum: &[f64]| product(sum, &side.row);
         let total: f64 = match side.label {
             Some(label) => sums.sums().get(label as usize * dims..(label as usize + 1) * dims).map_or(0.0, product),
-            None => sums.sums().chunks(dims).map(product).sum(),
+            None => product(self.total_sum()),
         };
         self.share(self.count(side)) * self.scale * total
+    }
+
+    /// The same of a head, label by label.
+    pub fn label_parts(&self, side: &Side) -> Vec<(u32, f64)> {
+        let sums = self.sums(side.task);
+        let weight = self.share(self.count(side)) * self.scale;
+        (0..).zip(sums.sums().chunks(sums.dims()).map(|sum| weight * product(sum, &side.row))).collect()
     }
 
     /// What each of `count` edges counts for.
@@ -237,4 +254,15 @@ impl Evidence {
         }
         Ok(hits)
     }
+}
+
+/// The product of a sum and a row, in lanes that the compiler can run side by side.
+fn product(sum: &[f64], row: &[f32]) -> f64 {
+    let mut lanes = [0.0; 16];
+    let ((sums, sums_rest), (rows, rows_rest)) = (sum.as_chunks::<16>(), row.as_chunks::<16>());
+    for (sums, rows) in sums.iter().zip(rows) {
+        lanes.iter_mut().zip(sums.iter().zip(rows)).for_each(|(lane, (sum, row))| *lane += sum * f64::from(*row));
+    }
+    let rest: f64 = sums_rest.iter().zip(rows_rest).map(|(sum, row)| sum * f64::from(*row)).sum();
+    lanes.iter().sum::<f64>() + rest
 }

@@ -122,13 +122,17 @@ fn counted(number: usize, noun: &str) -> String {
 mod tests {
     use super::*;
     use crate::explain::{Citation, Coverage, EdgeExplanation, Group, Rationale, RollUp, RunnerUp};
+    use crate::indexing::Source;
+    use std::sync::Arc;
 
     fn rationale(head: Option<usize>, label: Option<&str>) -> Rationale {
         let citation = Citation {
             edge: 7,
-            sent_id: "train-<7>".to_string(),
-            document: "news & views".to_string(),
-            words: ["He", "ate", "<b>cake</b>"].map(str::to_string).to_vec(),
+            source: Arc::new(Source {
+                sent_id: "train-<7>".to_string(),
+                document: "news & views".to_string(),
+                words: ["He", "ate", "<b>cake</b>"].map(str::to_string).to_vec(),
+            }),
             dependent: 3,
             head: 2,
             label: "obj".to_string(),

@@ -4,12 +4,14 @@
 use super::rollup::{By, RollUp};
 use super::{Explainer, Inference, Reading, Side};
 use crate::error::{Error, Result};
+use crate::indexing::Source;
 use crate::parse::probability;
 use crate::support::Task;
 use crate::treebank::Sentence;
 use citree_index::Hit;
 use rayon::prelude::*;
 use serde::Serialize;
+use std::sync::Arc;
 
 /// What to explain, and how far.
 #[derive(Clone, Debug)]
@@ -103,13 +105,9 @@ pub struct RunnerUp {
 pub struct Citation {
     /// Its number in the index.
     pub edge: u32,
-    /// The `sent_id` of its sentence.
-    pub sent_id: String,
-    /// The document of its sentence.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub document: String,
-    /// The words of its sentence.
-    pub words: Vec<String>,
+    /// Where it is from: `sent_id`, document, words.
+    #[serde(flatten)]
+    pub source: Arc<Source>,
     /// The id of its dependent.
     pub dependent: usize,
     /// The id of its head.
@@ -291,14 +289,12 @@ impl Explainer {
         total: f64,
         margin: Option<f64>,
     ) -> Result<Citation> {
-        let (record, sentence) = self.edges().edge(hit.edge)?;
+        let (record, source) = self.edges().source(hit.edge)?;
         let own = self.says(hit.edge, chosen)?;
         let difference = rival.map(|rival| Ok::<_, Error>(own - self.says(hit.edge, rival)?)).transpose()?;
         Ok(Citation {
             edge: hit.edge,
-            sent_id: sentence.sent_id.to_string(),
-            document: sentence.document.to_string(),
-            words: sentence.words.iter().map(|word| word.form.to_string()).collect(),
+            source,
             dependent: record.dependent as usize,
             head: record.head as usize,
             label: self.edges().label(record.label).to_string(),

@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::indexing::{Grouping, prefix};
 use crate::support::Task;
 use serde::Serialize;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// Groups that are named; the others are put together.
 const NAMED: usize = 12;
@@ -24,6 +24,20 @@ pub enum By {
     Dependent,
     /// The form of its head.
     Head,
+}
+
+impl By {
+    /// The groups that the index keeps for it; labels need none.
+    fn grouping(self) -> Option<Grouping> {
+        match self {
+            Self::Label => None,
+            Self::Document => Some(Grouping::Document),
+            Self::Prefix(1) => Some(Grouping::Genre),
+            Self::Prefix(_) => Some(Grouping::Sentence),
+            Self::Dependent => Some(Grouping::Dependent),
+            Self::Head => Some(Grouping::Head),
+        }
+    }
 }
 
 impl std::fmt::Display for By {
@@ -88,16 +102,35 @@ pub struct Group {
 impl Explainer {
     /// Splits the evidence for a side, and for its lead over another.
     pub fn roll_up(&self, by: By, chosen: &Side, rival: Option<&Side>) -> Result<RollUp> {
-        let mut parts: HashMap<String, [f64; 2]> = HashMap::new();
+        let mut parts: BTreeMap<u32, [f64; 2]> = BTreeMap::new();
         for (place, side) in [Some(chosen), rival].into_iter().enumerate() {
-            let Some(side) = side else { continue };
-            for (name, part) in self.parts(by, side)? {
-                parts.entry(name).or_default()[place] += part;
+            for (group, part) in side.map_or(Ok(Vec::new()), |side| self.parts(by, side))? {
+                parts.entry(group).or_default()[place] += part;
             }
         }
-        let parts: Vec<(String, [f64; 2])> = parts.into_iter().collect();
+        if let By::Prefix(depth @ 2..) = by {
+            return self.named(by, self.by_prefix(parts, depth)?, rival.is_some(), |name| Ok(name.clone()));
+        }
+        let parts: Vec<(u32, [f64; 2])> = parts.into_iter().collect();
+        let name = |group: &u32| -> Result<String> {
+            Ok(match by.grouping() {
+                Some(grouping) => self.edges().group_names(grouping).get(*group as usize).cloned().unwrap_or_default(),
+                None => self.edges().label(*group).to_string(),
+            })
+        };
+        self.named(by, parts, rival.is_some(), name)
+    }
+
+    /// Sorts groups by what they matter, names the first and puts the others together.
+    fn named<K>(
+        &self,
+        by: By,
+        mut parts: Vec<(K, [f64; 2])>,
+        contested: bool,
+        name: impl Fn(&K) -> Result<String>,
+    ) -> Result<RollUp> {
         let total = |place: usize| parts.iter().map(|(_, part)| part[place]).sum::<f64>();
-        let (evidence, margin) = (total(0), rival.map(|_| total(0) - total(1)));
+        let (evidence, margin) = (total(0), contested.then(|| total(0) - total(1)));
         let group = |name: String, [own, other]: [f64; 2]| Group {
             name,
             evidence: own,
@@ -105,72 +138,57 @@ impl Explainer {
             margin: margin.map(|_| own - other),
             margin_share: margin.map(|margin| share(own - other, margin)),
         };
-        let mut groups: Vec<Group> = parts.iter().map(|(name, part)| group(name.clone(), *part)).collect();
-        let weight = |group: &Group| group.margin.unwrap_or(group.evidence).abs();
-        groups.sort_by(|a, b| weight(b).total_cmp(&weight(a)).then_with(|| a.name.cmp(&b.name)));
-        if groups.len() > NAMED + 1 {
-            let rest = groups.split_off(NAMED);
-            let own: f64 = rest.iter().map(|group| group.evidence).sum();
-            let lead: f64 = rest.iter().filter_map(|group| group.margin).sum();
-            groups.push(group(format!("({} others)", rest.len()), [own, own - lead]));
+        // A stable sort: groups that matter alike stay in their order.
+        parts.sort_by(|(_, a), (_, b)| (b[0] - b[1]).abs().total_cmp(&(a[0] - a[1]).abs()));
+        let rest = if parts.len() > NAMED + 1 { parts.split_off(NAMED) } else { Vec::new() };
+        let mut groups = Vec::with_capacity(parts.len() + 1);
+        for (key, part) in &parts {
+            groups.push(group(name(key)?, *part));
+        }
+        if !rest.is_empty() {
+            let sum = |place: usize| rest.iter().map(|(_, part)| part[place]).sum::<f64>();
+            groups.push(group(format!("({} others)", rest.len()), [sum(0), sum(1)]));
         }
         Ok(RollUp { by: by.to_string(), evidence, margin, groups })
     }
 
+    fn by_prefix(&self, sentences: BTreeMap<u32, [f64; 2]>, depth: usize) -> Result<Vec<(String, [f64; 2])>> {
+        let mut parts: BTreeMap<String, [f64; 2]> = BTreeMap::new();
+        for (sentence, [own, other]) in sentences {
+            let name = prefix(self.edges().sentence(sentence)?.sent_id, depth).to_string();
+            let sums = parts.entry(name).or_default();
+            *sums = [sums[0] + own, sums[1] + other];
+        }
+        Ok(parts.into_iter().collect())
+    }
+
     /// The evidence for a side, group by group.
-    fn parts(&self, by: By, side: &Side) -> Result<Vec<(String, f64)>> {
+    fn parts(&self, by: By, side: &Side) -> Result<Vec<(u32, f64)>> {
         if let (By::Label, Some(label)) = (by, side.label) {
-            let total = self.evidence.total(self.inference(), side)?;
-            return Ok(vec![(self.edges().label(label).to_string(), total)]);
+            return Ok(vec![(label, self.evidence.total(self.inference(), side)?)]);
         }
         // Sums were taken for whole spaces, so they serve where all edges count, by the sum rule, for heads.
-        let summed = self.inference() == Inference::Sum && side.task == Task::Heads && !self.evidence.is_partial();
-        if summed { self.parts_of_sums(by, side) } else { self.parts_of_edges(by, side) }
+        let summed = self.inference() == Inference::Sum && side.task == Task::Heads;
+        match by.grouping() {
+            None if summed => Ok(self.evidence.label_parts(side)),
+            Some(grouping) if summed && !self.evidence.is_partial() => Ok(self.parts_of_sums(grouping, side)),
+            grouping => self.parts_of_edges(grouping, side),
+        }
     }
 
-    fn parts_of_sums(&self, by: By, side: &Side) -> Result<Vec<(String, f64)>> {
+    fn parts_of_sums(&self, grouping: Grouping, side: &Side) -> Vec<(u32, f64)> {
         let space = self.edges().space(side.task);
-        let count = self.evidence.count(side);
+        let weight = self.evidence.weight(Inference::Sum, 1.0, self.evidence.count(side));
         let product = |sum: &[f32]| {
             let product: f64 = sum.iter().zip(&side.row).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum();
-            self.evidence.weight(Inference::Sum, 1.0, count) * product
+            weight * product
         };
-        let grouping = match by {
-            By::Label => {
-                let sums = space.sums();
-                let weight = self.evidence.weight(Inference::Sum, 1.0, count);
-                let parts = sums.sums().chunks(sums.dims()).zip(0..).map(|(sum, label)| {
-                    let product: f64 = sum.iter().zip(&side.row).map(|(a, b)| a * f64::from(*b)).sum();
-                    (self.edges().label(label).to_string(), weight * product)
-                });
-                return Ok(parts.collect());
-            }
-            By::Document => Grouping::Document,
-            By::Prefix(1) => Grouping::Genre,
-            By::Prefix(_) => Grouping::Sentence,
-            By::Dependent => Grouping::Dependent,
-            By::Head => Grouping::Head,
-        };
-        let sums = space.group_sums(grouping.place()).chunks(space.dims()).map(product);
-        if let By::Prefix(parts @ 2..) = by {
-            let named = |(number, part)| Ok((prefix(self.edges().sentence(number)?.sent_id, parts).to_string(), part));
-            return (0..).zip(sums).map(named).collect();
-        }
-        let names = self.edges().group_names(grouping);
-        Ok(names.iter().cloned().zip(sums).collect())
+        (0..).zip(space.group_sums(grouping.place()).chunks(space.dims()).map(product)).collect()
     }
 
-    fn parts_of_edges(&self, by: By, side: &Side) -> Result<Vec<(String, f64)>> {
+    fn parts_of_edges(&self, grouping: Option<Grouping>, side: &Side) -> Result<Vec<(u32, f64)>> {
         let (index, inference) = (self.edges().index(), self.inference());
         let mut parts: HashMap<u32, f64> = HashMap::new();
-        let grouping = match by {
-            By::Label => None,
-            By::Document => Some(Grouping::Document),
-            By::Prefix(1) => Some(Grouping::Genre),
-            By::Prefix(_) => Some(Grouping::Sentence),
-            By::Dependent => Some(Grouping::Dependent),
-            By::Head => Some(Grouping::Head),
-        };
         let group = |edge: u32| match grouping {
             Some(grouping) => index.group(grouping.place(), edge),
             None => index.edge(edge).map(|edge| edge.label),
@@ -188,15 +206,6 @@ impl Explainer {
                 }
             }
         }
-        let name = |number: u32| -> Result<String> {
-            Ok(match (by, grouping) {
-                (By::Prefix(parts @ 2..), _) => prefix(self.edges().sentence(number)?.sent_id, parts).to_string(),
-                (_, Some(grouping)) => {
-                    self.edges().group_names(grouping).get(number as usize).cloned().unwrap_or_default()
-                }
-                (_, None) => self.edges().label(number).to_string(),
-            })
-        };
-        parts.into_iter().map(|(number, part)| Ok((name(number)?, part))).collect()
+        Ok(parts.into_iter().collect())
     }
 }

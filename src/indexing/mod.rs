@@ -8,14 +8,14 @@ mod record;
 
 pub use build::{Built, Step, build};
 pub use groups::{GroupNames, Grouping, prefix};
-pub use record::{TrainingSentence, TrainingWord};
+pub use record::{Source, TrainingSentence, TrainingWord};
 
 use crate::error::{Error, Result};
 use crate::model::Model;
 use crate::support::Task;
 use citree_index::{Edge, Index, Space};
 use std::path::Path;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 /// The folder of the index in a bundle.
 const INDEX: &str = "index";
@@ -26,6 +26,7 @@ pub struct TrainingEdges {
     index: Index,
     labels: Vec<String>,
     names: OnceLock<GroupNames>,
+    sources: Vec<OnceLock<Arc<Source>>>,
 }
 
 impl TrainingEdges {
@@ -41,7 +42,8 @@ impl TrainingEdges {
             other => other.into(),
         })?;
         index.require_model(&model.fingerprint()?)?;
-        Ok(Self { index, labels: model.tables.vocabulary.labels().to_vec(), names: OnceLock::new() })
+        let sources = vec![OnceLock::new(); index.manifest().sentences as usize];
+        Ok(Self { index, labels: model.tables.vocabulary.labels().to_vec(), names: OnceLock::new(), sources })
     }
 
     /// The numbers behind it.
@@ -67,7 +69,7 @@ impl TrainingEdges {
         let record = self.index.edge(edge).ok_or_else(|| damaged(format!("no edge {edge}")))?;
         let sentence = self.sentence(record.sentence)?;
         let words = sentence.words.len() as u32;
-        if record.dependent > words || record.head > words {
+        if record.dependent == 0 || record.dependent > words || record.head > words {
             return Err(damaged(format!("edge {edge} outside its sentence")));
         }
         Ok((record, sentence))
@@ -77,6 +79,24 @@ impl TrainingEdges {
     pub fn sentence(&self, number: u32) -> Result<TrainingSentence<'_>> {
         let bytes = self.index.sentence(number).and_then(TrainingSentence::decode);
         bytes.ok_or_else(|| damaged(format!("no sentence {number}")))
+    }
+
+    /// An edge and what a citation shows of its sentence.
+    pub fn source(&self, edge: u32) -> Result<(Edge, Arc<Source>)> {
+        let known =
+            self.index.edge(edge).and_then(|record| Some((record, self.sources.get(record.sentence as usize)?)));
+        if let Some((record, Some(source))) = known.map(|(record, place)| (record, place.get())) {
+            let words = source.words.len() as u32;
+            if record.dependent > 0 && record.dependent <= words && record.head <= words {
+                return Ok((record, source.clone()));
+            }
+        }
+        let (record, sentence) = self.edge(edge)?;
+        let source = Arc::new(Source::from(sentence));
+        if let Some((_, place)) = known {
+            let _ = place.set(source.clone());
+        }
+        Ok((record, source))
     }
 
     /// How many sentences there are.

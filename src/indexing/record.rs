@@ -4,6 +4,7 @@
 //! None of these can hold a line break or a tab in CoNLL-U.
 
 use crate::treebank::Sentence;
+use serde::Serialize;
 
 /// A training sentence, borrowed from the index.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,6 +28,28 @@ pub struct TrainingWord<'a> {
     pub head: usize,
     /// The gold label.
     pub label: &'a str,
+}
+
+/// What a citation shows of a training sentence, shared by all citations of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Source {
+    /// Its `sent_id`.
+    pub sent_id: String,
+    /// The document it is in.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub document: String,
+    /// Its words; the word with id `i` is `words[i - 1]`.
+    pub words: Vec<String>,
+}
+
+impl From<TrainingSentence<'_>> for Source {
+    fn from(sentence: TrainingSentence<'_>) -> Self {
+        Self {
+            sent_id: sentence.sent_id.to_string(),
+            document: sentence.document.to_string(),
+            words: sentence.words.iter().map(|word| word.form.to_string()).collect(),
+        }
+    }
 }
 
 impl<'a> TrainingSentence<'a> {

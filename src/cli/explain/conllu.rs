@@ -29,7 +29,7 @@ pub fn write(out: &mut impl Write, sentence: &Sentence, explanation: &Explanatio
 /// `sent_id:dependent:head`; what would end a value or an item in MISC is written as in a URL.
 fn named(citation: &Citation) -> String {
     let mut id = String::new();
-    for c in citation.sent_id.chars() {
+    for c in citation.source.sent_id.chars() {
         match c {
             '%' | ',' | '|' | '=' | ' ' | '\t' => id.push_str(&format!("%{:02X}", c as u32)),
             other => id.push(other),

@@ -108,12 +108,13 @@ fn citations(
 ) -> anyhow::Result<()> {
     let widest =
         |text: &dyn Fn(&Citation) -> String| citations.iter().map(|c| text(c).chars().count()).max().unwrap_or(0);
-    let (label_width, id_width) = (widest(&|c| c.label.clone()), widest(&|c| c.sent_id.clone()).min(style.width / 4));
+    let (label_width, id_width) =
+        (widest(&|c| c.label.clone()), widest(&|c| c.source.sent_id.clone()).min(style.width / 4));
     let share_width = widest(&|c| share(c));
     for citation in citations {
         let (similarity, label) = (citation.similarity, &citation.label);
         let share = share(citation);
-        let id = cut(&citation.sent_id, id_width);
+        let id = cut(&citation.source.sent_id, id_width);
         let lead = format!("      {similarity:.4}  {share:>share_width$}  {label:<label_width$}  {id:<id_width$}  ");
         let room = style.width.saturating_sub(lead.chars().count()).max(NARROWEST);
         writeln!(out, "{lead}{}", style.marked(citation, room))?;
@@ -228,8 +229,9 @@ impl Style {
 
     /// The sentence of a citation with its two words marked, cut to what fits around them.
     fn marked(&self, citation: &Citation, room: usize) -> String {
-        let width =
-            |at: usize| citation.words[at - 1].chars().count() + 1 + if at == citation.dependent { 2 } else { 0 };
+        let width = |at: usize| {
+            citation.source.words[at - 1].chars().count() + 1 + if at == citation.dependent { 2 } else { 0 }
+        };
         let ends = [citation.dependent, citation.head].into_iter().filter(|&at| at > 0);
         let (mut first, mut last) = (ends.clone().min().unwrap_or(1), ends.max().unwrap_or(1));
         let mut used: usize = (first..=last).map(width).sum::<usize>() + 6;
@@ -240,7 +242,7 @@ impl Style {
             if let Some(width) = before {
                 (first, used) = (first - 1, used + width);
             }
-            let after = (last < citation.words.len()).then(|| width(last + 1)).filter(|w| used + w <= room);
+            let after = (last < citation.source.words.len()).then(|| width(last + 1)).filter(|w| used + w <= room);
             if let Some(width) = after {
                 (last, used) = (last + 1, used + width);
             }
@@ -261,7 +263,7 @@ impl Style {
             }
             words.push(self.word(citation, at));
         }
-        if last < citation.words.len() {
+        if last < citation.source.words.len() {
             words.push("…".to_string());
         }
         if citation.head == 0 {
@@ -271,7 +273,7 @@ impl Style {
     }
 
     fn word(&self, citation: &Citation, at: usize) -> String {
-        let form = &citation.words[at - 1];
+        let form = &citation.source.words[at - 1];
         match (at == citation.dependent, at == citation.head, self.colours) {
             (true, _, true) => format!("\x1b[1;32m{form}\x1b[0m"),
             (_, true, true) => format!("\x1b[1;34m{form}\x1b[0m"),

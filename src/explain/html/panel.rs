@@ -73,18 +73,18 @@ fn odds(rank: &str, name: &str, probability: f32) -> String {
 fn citation(citation: &Citation) -> String {
     let mark =
         |class: &str, form: &str| format!("<mark class=\"{class}\">{}<small>{class}</small></mark>", isolated(form));
-    let mut words: Vec<String> = Vec::with_capacity(citation.words.len() + 1);
+    let mut words: Vec<String> = Vec::with_capacity(citation.source.words.len() + 1);
     if citation.head == 0 {
         words.push(mark("head", "ROOT"));
     }
-    words.extend(citation.words.iter().zip(1..).map(|(form, word)| match word {
+    words.extend(citation.source.words.iter().zip(1..).map(|(form, word)| match word {
         _ if word == citation.dependent => mark("dep", form),
         _ if word == citation.head => mark("head", form),
         _ => escape(form),
     }));
-    let document = match citation.document.as_str() {
+    let document = match citation.source.document.as_str() {
         // Many treebanks name sentences after their documents: once is enough.
-        document if citation.sent_id.starts_with(document) => String::new(),
+        document if citation.source.sent_id.starts_with(document) => String::new(),
         document => format!("<span>document {}</span>", isolated(document)),
     };
     let margin = citation.margin_share.map_or(String::new(), |share| format!(", {} of the margin", percent(share)));
@@ -95,7 +95,7 @@ fn citation(citation: &Citation) -> String {
         isolated(&citation.label),
         citation.similarity,
         percent(citation.share),
-        isolated(&citation.sent_id),
+        isolated(&citation.source.sent_id),
     )
 }
 
