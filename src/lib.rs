@@ -5,14 +5,15 @@
 //!
 //! [`treebank`] reads CoNLL-U or plain text → [`encoder`] turns words into states → [`edge`] turns a dependent and a
 //! head into an edge vector → [`support`] sums the vectors of all gold edges → [`score`] compares candidates with the
-//! sums → [`model`] keeps all of that in a folder → [`parse`] chooses trees → [`train`] learns the whole →
-//! [`evaluate`] judges. [`ops`] has the tensor operations, [`config`] every setting; [`fetch`] gets treebanks.
+//! sums → [`model`] keeps all of that in a folder → [`indexing`] keeps every gold edge beside it → [`parse`] chooses
+//! trees → [`train`] learns the whole → [`explain`] names the training edges behind a parse → [`evaluate`] judges.
+//! [`ops`] has the tensor operations, [`config`] every setting; [`fetch`] gets treebanks.
 //!
-//! Train, parse and judge, in twenty lines:
+//! Train, index, parse and explain, in twenty lines:
 //!
 //! ```
 //! use citree::config::{Config, Preset};
-//! use citree::parse::{Decode, Parser};
+//! use citree::explain::{Explainer, Options, Settings, words};
 //! use citree::train::{Silent, Start, train};
 //! use citree::treebank::starter;
 //!
@@ -23,15 +24,20 @@
 //! let config = Config { epochs: 2, ..Config::preset(Preset::Demo) };
 //! let model = train(&config, &starter::train(), &starter::dev(), &bundle, Start::Fresh, &device, &mut Silent)?;
 //! let model = model.expect("nobody stopped it");
+//! citree::indexing::build(&model, &starter::train(), &bundle, &|_| {})?;
 //!
-//! let parser = Parser::new(&model, Decode::Tree, config.aggregate, &device)?;
-//! let mut sentence = parser.split("Anna doesn't like the rain.");
-//! let parses = parser.parse(std::slice::from_ref(&sentence))?;
-//! parses[0].annotate(&mut sentence, true);
-//! for word in sentence.words() {
-//!     println!("{} ← {:?} {} {}", word.form, word.head, word.label, word.misc);
+//! let explainer = Explainer::new(&model, &bundle, Settings::default(), &device)?;
+//! let sentence = explainer.parser().split("Anna doesn't like the rain.");
+//! for explanation in explainer.explain(&[sentence], &Options::default())?.iter().flatten() {
+//!     for edge in &explanation.edges {
+//!         println!("{} ← {} {}", explanation.form(edge.dependent), explanation.form(edge.head), edge.label);
+//!         println!("  {}", words::coverage(&edge.attachment, None));
+//!         for citation in &edge.attachment.citations {
+//!             println!("  {:.4} {} {}", citation.similarity, citation.source.sent_id, citation.label);
+//!         }
+//!     }
+//!     assert_eq!(explanation.heads.iter().filter(|&&head| head == 0).count(), 1);
 //! }
-//! assert_eq!(sentence.words().iter().filter(|word| word.head == Some(0)).count(), 1);
 //! # std::fs::remove_dir_all(&folder).ok();
 //! # Ok(())
 //! # }

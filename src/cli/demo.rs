@@ -1,26 +1,29 @@
-//! `citree demo`: train on the built-in treebank, parse a sentence, show it.
+//! `citree demo`: train on the built-in treebank, parse a sentence, show it and the sources of one edge.
 
-use super::arcs;
+use super::explain::most_doubtful;
+use super::index::build_index;
 use super::machine::Machine;
 use super::progress::Progress;
 use super::train::report;
 use citree::config::{Config, Preset};
-use citree::parse::{Decode, Parser};
+use citree::explain::{Explainer, Settings};
 use citree::train::Start;
 use citree::treebank::starter;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+/// Training edges that are cited for each decision.
+const CITED: usize = 5;
 const SENTENCE: &str = "Anna didn't find the old letters in the kitchen.";
 
-/// Train on a small built-in treebank and parse a sentence: under a minute, nothing to download.
+/// Train on a small built-in treebank, parse a sentence and explain it: under a minute, nothing to download.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   citree demo
   citree demo \"My neighbour bought three bottles of milk.\"
-  citree demo --keep demo.citree && echo 'It rained.' | citree parse demo.citree --text")]
+  citree demo --keep demo.citree && echo 'It rained.' | citree explain demo.citree --text")]
 pub struct Args {
     /// The sentence to parse
     #[arg(default_value = SENTENCE)]
@@ -58,20 +61,18 @@ fn train_and_show(args: &Args, bundle: &std::path::Path) -> anyhow::Result<ExitC
         writeln!(std::io::stderr(), "stopped; the demo keeps nothing of a run that did not finish")?;
         return Ok(ExitCode::from(130));
     };
-    let parser = Parser::new(&model, Decode::Tree, config.aggregate, &device)?;
-    let mut sentence = parser.split(&args.sentence);
-    let parses = parser.parse(std::slice::from_ref(&sentence))?;
-    if let Some(parse) = parses.first() {
-        parse.annotate(&mut sentence, false);
-        report(&model, &dev, &device)?;
-        if args.keep.is_some() {
-            writeln!(std::io::stderr(), "kept as {}", bundle.display())?;
-        }
-        writeln!(
-            std::io::stderr(),
-            "the two numbers: how probable the head and the label are; ? marks a doubtful edge\n"
-        )?;
-        write!(std::io::stdout(), "{}", arcs::draw(&sentence, parse))?;
+    report(&model, &dev, &device)?;
+    build_index(&model, &train, bundle, &|| {})?;
+    let explainer = Explainer::new(&model, bundle, Settings::default(), &device)?;
+    let sentence = explainer.parser().split(&args.sentence);
+    if args.keep.is_some() {
+        writeln!(std::io::stderr(), "kept as {}", bundle.display())?;
     }
+    writeln!(
+        std::io::stderr(),
+        "the two numbers: how probable the head and the label are; ? marks a doubtful edge\n\
+         below: the most doubtful edge, and the training edges most like it\n"
+    )?;
+    std::io::stdout().write_all(&most_doubtful(&explainer, &sentence, CITED)?)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -170,6 +170,21 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// Explains the edge of a sentence that is least certain, as text.
+pub fn most_doubtful(explainer: &Explainer, sentence: &Sentence, count: usize) -> anyhow::Result<Vec<u8>> {
+    let mut written = Vec::new();
+    let readings = explainer.read(std::slice::from_ref(sentence))?;
+    let Some(reading) = readings.into_iter().next().flatten() else { return Ok(written) };
+    let parse = &reading.parse;
+    let certain = |word: &usize| parse.head_probabilities[*word].min(parse.label_probabilities[*word]);
+    let doubtful = (1..reading.positions()).min_by(|a, b| certain(a).total_cmp(&certain(b)));
+    let options = Options { count, words: doubtful.into_iter().collect(), ..Options::default() };
+    let explanation = explainer.explain_reading(sentence, &reading, &options)?;
+    let told = Told { schema: SCHEMA, explanation, why_not: Vec::new(), flips: Vec::new(), changes: None };
+    text::write(&mut written, &told)?;
+    Ok(written)
+}
+
 fn write_out(written: &mut Vec<u8>) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
     out.write_all(written)?;

@@ -27,10 +27,10 @@ use std::process::ExitCode;
     version,
     after_help = "\
 Start here:
-  citree demo                                     train, parse and show, in under a minute
+  citree demo                                     train, parse and explain, in under a minute
   citree fetch UD_English-EWT --release 2.7       get a real treebank
   citree train --train T.conllu --dev D.conllu en.citree
-  echo 'She reads old letters.' | citree parse en.citree --text
+  echo 'She reads old letters.' | citree explain en.citree --text
 
 Results go to the standard output, everything else to the standard error; - is the standard input.
 Exit codes: 0 done, 1 done but problems were found, 2 could not be done, 130 interrupted."

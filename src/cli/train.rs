@@ -20,11 +20,13 @@ Examples:
   citree train --train en_ewt-ud-train.conllu --dev en_ewt-ud-dev.conllu en.citree
   citree train --train T.conllu --dev D.conllu --system WWd --epochs 30 weights.citree
   citree train --train T.conllu --dev D.conllu en.citree --resume     after Ctrl-C or a crash
+  citree train --train T.conllu --dev D.conllu --init en.citree --rule nca --epochs 4 near.citree
 
 Two models are trained one after the other: heads, then labels. The best epoch on the dev set is
 kept. A checkpoint is written after every epoch and on Ctrl-C; --resume goes on from it to the
 result that an undisturbed run would have had. In the bundle: model/ (what `citree parse` needs),
-metrics.jsonl (a line an epoch) and curve.svg (the learning curve).
+index/ (the training edges that `citree explain` cites), metrics.jsonl (a line an epoch) and curve.svg
+(the learning curve).
 
 A configuration file holds any of the keys that BUNDLE/model/config.toml shows, for example:
   dropout = 0.2
@@ -142,7 +144,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
             std::process::exit(130);
         }
     })?;
-    writeln!(std::io::stderr(), "wrote {bundle}; try: echo 'She reads old letters.' | citree parse {bundle} --text")?;
+    writeln!(std::io::stderr(), "wrote {bundle}; try: echo 'She reads old letters.' | citree explain {bundle} --text")?;
     Ok(ExitCode::SUCCESS)
 }
 
