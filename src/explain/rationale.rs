@@ -268,7 +268,9 @@ impl Explainer {
             exact,
             recall: self.recall(chosen.task).filter(|_| !exact),
         };
-        let roll_ups = options.by.iter().map(|&by| self.roll_up(by, chosen, rival)).collect::<Result<_>>()?;
+        // All that speaks for a label are its own edges, so that splitting by label says nothing there.
+        let telling = options.by.iter().filter(|by| **by != By::Label || chosen.label.is_none());
+        let roll_ups = telling.map(|&by| self.roll_up(by, chosen, rival)).collect::<Result<_>>()?;
         let runner_up = decision.rival.as_ref().map(|(side, place)| RunnerUp {
             head: side.label.is_none().then_some(*place),
             label: side.label.map(|label| self.edges().label(label).to_string()),

@@ -2,6 +2,7 @@
 
 use super::rule::{CITED, Rule, Weighed, choose, flip_count};
 use crate::search::say;
+use candle_core::{Device, Tensor};
 use citree::explain::{Explainer, Reading};
 use citree::support::Task;
 use citree::treebank::Sentence;
@@ -10,7 +11,7 @@ use rayon::prelude::*;
 /// Heads of each word, the best by the sum, that the rules choose from: as many as `citree explain` lets them.
 const SHORTLIST: usize = 6;
 /// Most candidates that share a pass over the training edges; their similarities take a megabyte each in a large treebank.
-const TOGETHER: usize = 32;
+const TOGETHER: usize = 96;
 /// Sentences that are read together.
 const CHUNK: usize = 64;
 
@@ -38,6 +39,7 @@ struct Word {
 /// Decides about every word; flips are counted in the first `flips` sentences.
 pub fn decide(explainer: &Explainer, sentences: &[Sentence], flips: usize) -> anyhow::Result<Vec<Decided>> {
     let mut decided = Vec::new();
+    let edges = all_edges(explainer)?;
     for (number, chunk) in sentences.chunks(CHUNK).enumerate() {
         say(&format!("rules: {} of {} sentences", number * CHUNK, sentences.len()))?;
         let readings = explainer.read(chunk)?;
@@ -55,7 +57,7 @@ pub fn decide(explainer: &Explainer, sentences: &[Sentence], flips: usize) -> an
                 candidates += word.heads.len();
                 block.push(word);
             }
-            decided.extend(decide_block(explainer, &block, flips)?);
+            decided.extend(decide_block(&edges, &block, flips)?);
         }
     }
     Ok(decided)
@@ -91,11 +93,18 @@ fn words(
     Ok(words)
 }
 
-fn decide_block(explainer: &Explainer, block: &[Word], flips: usize) -> anyhow::Result<Vec<Decided>> {
+/// The vectors of all training edges `[dims, edges]`: so many candidates are best compared with them by a matrix product.
+fn all_edges(explainer: &Explainer) -> anyhow::Result<Tensor> {
     let space = explainer.evidence().edges().space(Task::Heads);
+    let rows: Vec<f32> = (0..space.count() as u32).filter_map(|edge| space.row(edge)).flatten().copied().collect();
+    Ok(Tensor::from_vec(rows, (space.count(), space.dims()), &Device::Cpu)?.t()?)
+}
+
+fn decide_block(all: &Tensor, block: &[Word], flips: usize) -> anyhow::Result<Vec<Decided>> {
     let rows: Vec<f32> = block.iter().flat_map(|word| word.rows.iter().copied()).collect();
-    let edges = space.count();
-    let similarities = space.similarities(&rows, 0..edges as u32)?;
+    let (dims, edges) = all.dims2()?;
+    let rows = Tensor::from_vec(rows, ((), dims), &Device::Cpu)?;
+    let similarities = rows.matmul(all)?.flatten_all()?.to_vec1::<f32>()?;
     let weighed: Vec<Weighed> = similarities.par_chunks(edges).map(Weighed::new).collect();
     let mut firsts = Vec::with_capacity(block.len());
     let mut first = 0;
