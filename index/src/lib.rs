@@ -50,6 +50,7 @@ mod groups;
 mod grow;
 mod hash;
 mod index;
+mod lanes;
 mod map;
 mod meta;
 mod recall;

@@ -3,6 +3,8 @@
 //! Integer products are exact, so every path gives the same numbers. Float products are summed over 32 lanes in one fixed
 //! order and never fused, so they too are the same to the bit on every machine.
 
+use crate::lanes::{lanes, many};
+
 /// The instructions in use; picked once, when an index is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kernel {
@@ -178,28 +180,6 @@ fn run_with(query: &Codes, rows: &[i8], out: &mut [i32], dot: impl Fn(&Codes, &[
 
 fn portable(query: &Codes, row: &[i8]) -> i32 {
     query.values.iter().zip(row).map(|(&a, &b)| i32::from(a) * i32::from(b)).sum()
-}
-
-#[inline(always)]
-fn lanes(a: &[f32], b: &[f32]) -> f32 {
-    let mut sums = [0f32; 32];
-    let ((a, a_rest), (b, b_rest)) = (a.as_chunks::<32>(), b.as_chunks::<32>());
-    for (a, b) in a.iter().zip(b) {
-        sums.iter_mut().zip(a.iter().zip(b)).for_each(|(sum, (a, b))| *sum += a * b);
-    }
-    sums.iter_mut().zip(a_rest.iter().zip(b_rest)).for_each(|(sum, (a, b))| *sum += a * b);
-    for half in [16, 8, 4, 2, 1] {
-        let (low, high) = sums.split_at_mut(half);
-        low.iter_mut().zip(high).for_each(|(low, high)| *low += *high);
-    }
-    sums[0]
-}
-
-#[inline(always)]
-fn many(query: &[f32], rows: &[f32], out: &mut [f32]) {
-    for (row, out) in rows.chunks_exact(query.len().max(1)).zip(out) {
-        *out = lanes(query, row);
-    }
 }
 
 #[cfg(target_arch = "x86_64")]

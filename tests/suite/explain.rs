@@ -7,6 +7,7 @@ use citree::model::Model;
 use citree::parse::{Decode, Parser};
 use citree::support::Task;
 use citree::treebank::{Sentence, read_trees, starter};
+use std::io::Write;
 use std::path::Path;
 
 const RULES: [Inference; 3] = [Inference::Sum, Inference::Nca { temperature: 64.0 }, Inference::Knn { neighbors: 5 }];
@@ -67,7 +68,7 @@ fn fast_mode_and_explainable_mode_decide_the_same_on_every_edge_of_the_starter_t
 fn fast_mode_and_explainable_mode_decide_the_same_on_every_edge_of_english_ewt() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/treebanks/en_ewt-2.7");
     if !folder.exists() {
-        eprintln!("skipped: {} is not there", folder.display());
+        writeln!(std::io::stderr(), "skipped: {} is not there", folder.display()).unwrap();
         return;
     }
     let sandbox = Sandbox::new();
