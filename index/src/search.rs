@@ -106,7 +106,7 @@ impl<'a> Nearest<'a> {
 
     /// A scan of few rows takes no longer than a walk. A walk for rows that are rare where it leads is given up for one.
     fn scan_is_cheaper(&self) -> bool {
-        self.range().len() < FEW || self.count > self.space.count() / 8
+        self.label.is_some() && self.range().len() < FEW || self.count > self.space.count() / 8
     }
 
     fn range(&self) -> Range<usize> {
