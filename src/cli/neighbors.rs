@@ -5,11 +5,11 @@ mod npy;
 mod parquet;
 
 use super::machine::Machine;
+use super::progress::sentence_counter;
 use citree::explain::{Ask, EdgeNeighbors, Explainer, Settings};
 use citree::indexing::TrainingEdges;
 use citree::support::Task;
 use citree::treebank::{Sentence, open};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{BufWriter, IsTerminal};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -103,7 +103,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     };
     let ask =
         Ask { space: args.space, count: args.count as usize, gold: args.gold, exact: args.exact, others: args.others };
-    let bar = progress_bar()?;
+    let bar = sentence_counter()?;
     let mut reader = open(&args.file)?;
     let mut number = 0;
     loop {
@@ -125,12 +125,4 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     sink.finish()?;
     bar.finish_and_clear();
     Ok(ExitCode::SUCCESS)
-}
-
-/// Counts sentences where a person watches and the neighbours go elsewhere.
-fn progress_bar() -> anyhow::Result<ProgressBar> {
-    let watched = std::io::stderr().is_terminal() && !std::io::stdout().is_terminal();
-    let target = if watched { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
-    let style = ProgressStyle::with_template("{spinner} {pos} sentences, {per_sec}")?;
-    Ok(ProgressBar::with_draw_target(None, target).with_style(style))
 }

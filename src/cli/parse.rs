@@ -3,13 +3,14 @@
 use super::arcs;
 use super::input::Input;
 use super::machine::Machine;
+use super::progress::sentence_counter;
 use super::train::aggregate;
 use citree::config::Aggregate;
 use citree::model::Model;
 use citree::parse::{Decode, Parser};
 use citree::treebank::{Sentence, write_sentence};
-use indicatif::{ProgressBar, ProgressStyle};
-use std::io::{IsTerminal, Write};
+use indicatif::ProgressBar;
+use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -68,7 +69,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         arcs: args.format == "arcs",
         out: std::io::BufWriter::new(std::io::stdout().lock()),
         waiting: Vec::new(),
-        bar: progress_bar()?,
+        bar: sentence_counter()?,
         // A person who types wants an answer to each line.
         chunk: if args.input.is_typed() { 1 } else { CHUNK },
     };
@@ -78,15 +79,6 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     output.flush()?;
     output.bar.finish_and_clear();
     Ok(ExitCode::SUCCESS)
-}
-
-/// Counts sentences where a person watches and the parses go elsewhere.
-fn progress_bar() -> anyhow::Result<ProgressBar> {
-    if std::io::stdout().is_terminal() || !std::io::stderr().is_terminal() {
-        return Ok(ProgressBar::hidden());
-    }
-    let style = ProgressStyle::with_template("{spinner} {pos} sentences, {per_sec}")?;
-    Ok(ProgressBar::new_spinner().with_style(style))
 }
 
 struct Output<'a, W: Write> {

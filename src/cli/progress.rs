@@ -62,6 +62,15 @@ pub fn step_bar() -> anyhow::Result<ProgressBar> {
     bar("{prefix:>22} {bar:24} {pos}/{len} {eta} left")
 }
 
+/// Counts sentences where a person watches and the results go elsewhere.
+pub fn sentence_counter() -> anyhow::Result<ProgressBar> {
+    if std::io::stdout().is_terminal() || !std::io::stderr().is_terminal() {
+        return Ok(ProgressBar::hidden());
+    }
+    let style = ProgressStyle::with_template("{spinner} {pos} sentences, {per_sec}")?;
+    Ok(ProgressBar::new_spinner().with_style(style))
+}
+
 fn bar(template: &str) -> anyhow::Result<ProgressBar> {
     let target =
         if std::io::stderr().is_terminal() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };

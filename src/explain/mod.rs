@@ -16,7 +16,7 @@ pub use evidence::{Evidence, Side};
 pub use flip::{Flip, FlipSet};
 pub use neighbors::{Ask, EdgeNeighbors};
 pub use rationale::{Citation, Coverage, EdgeExplanation, Explanation, Options, Rationale, RunnerUp};
-pub use read::Reading;
+pub use read::{Reading, SHORTLIST};
 pub use rollup::{By, Group, RollUp};
 pub use what_if::{Change, changes};
 

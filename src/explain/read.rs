@@ -10,7 +10,7 @@ use crate::treebank::Sentence;
 use rayon::prelude::*;
 
 /// Heads of each word, the best by the summed support, that other rules choose from.
-const SHORTLIST: usize = 6;
+pub const SHORTLIST: usize = 6;
 /// Queries that share a pass over all training edges.
 const TOGETHER: usize = 32;
 

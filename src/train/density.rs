@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::ops::cross_entropy::{Choice, cross_entropy};
 use candle_core::{D, Tensor};
 
-/// Heads of each word that compete, beside the gold one; parsing by this rule looks at as few.
+/// Heads of each word that compete, beside the gold one: a few more than parsing by this rule looks at.
 const SHORTLIST: usize = 8;
 /// Takes an edge out of its own evidence.
 const NEVER: f32 = -1e9;

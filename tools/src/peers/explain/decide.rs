@@ -3,13 +3,11 @@
 use super::rule::{CITED, Rule, Weighed, choose, flip_count};
 use crate::search::say;
 use candle_core::{Device, Tensor};
-use citree::explain::{Explainer, Reading};
+use citree::explain::{Explainer, Reading, SHORTLIST};
 use citree::support::Task;
 use citree::treebank::Sentence;
 use rayon::prelude::*;
 
-/// Heads of each word, the best by the sum, that the rules choose from: as many as `citree explain` lets them.
-const SHORTLIST: usize = 6;
 /// Most candidates that share a pass over the training edges; their similarities take a megabyte each in a large treebank.
 const TOGETHER: usize = 96;
 /// Sentences that are read together.
