@@ -1,4 +1,4 @@
-//! The container that every index file is, as a writer and a mapped reader of sections.
+//! The container that every mapped file of a bundle is, as a writer and a mapped reader of sections.
 //!
 //! Opening looks at the header alone, so that it costs the same for any number of rows; checksums of the sections are
 //! for [`Sections::check`].
@@ -19,7 +19,7 @@ use crate::{
 
 /// Writes a container: sections in any number, each at once, in pieces, or at known places.
 #[derive(Debug)]
-pub(crate) struct Writer {
+pub struct Writer {
     path: PathBuf,
     kind: u32,
     file: BufWriter<File>,
@@ -29,7 +29,8 @@ pub(crate) struct Writer {
 }
 
 impl Writer {
-    pub(crate) fn create(path: PathBuf, kind: u32) -> Result<Self> {
+    /// A new file, which must not exist; `kind` says what its sections are.
+    pub fn create(path: PathBuf, kind: u32) -> Result<Self> {
         let file = OpenOptions::new().read(true).write(true).create_new(true).open(&path).at("create", &path)?;
         Ok(Self {
             path,
@@ -42,7 +43,7 @@ impl Writer {
     }
 
     /// Sets room aside for a section whose values come in any order; what is never written stays zero.
-    pub(crate) fn reserve<T: Plain>(&mut self, tag: u32, count: u64) -> Result<u64> {
+    pub fn reserve<T: Plain>(&mut self, tag: u32, count: u64) -> Result<u64> {
         let length = count
             .checked_mul(size_of::<T>() as u64)
             .filter(|length| *length < 1 << 56)
@@ -56,7 +57,7 @@ impl Writer {
     }
 
     /// Writes values into a reserved section.
-    pub(crate) fn write_at<T: Plain>(&mut self, offset: u64, values: &[T]) -> Result<()> {
+    pub fn write_at<T: Plain>(&mut self, offset: u64, values: &[T]) -> Result<()> {
         // Seeking flushes the buffer even when it need not move: values that follow each other stay buffered.
         if self.at != offset {
             self.file.seek(SeekFrom::Start(offset)).at("seek in", &self.path)?;
@@ -66,18 +67,18 @@ impl Writer {
     }
 
     /// Writes a whole section.
-    pub(crate) fn section<T: Plain>(&mut self, tag: u32, values: &[T]) -> Result<()> {
+    pub fn section<T: Plain>(&mut self, tag: u32, values: &[T]) -> Result<()> {
         let offset = self.reserve::<T>(tag, values.len() as u64)?;
         self.write_at(offset, values)
     }
 
     /// Starts a section of unknown length; [`Writer::push`] adds to it until the next section begins.
-    pub(crate) fn start<T: Plain>(&mut self, tag: u32) -> Result<()> {
+    pub fn start<T: Plain>(&mut self, tag: u32) -> Result<()> {
         self.reserve::<T>(tag, 0).map(drop)
     }
 
     /// Adds values to the section that [`Writer::start`] began.
-    pub(crate) fn push<T: Plain>(&mut self, values: &[T]) -> Result<()> {
+    pub fn push<T: Plain>(&mut self, values: &[T]) -> Result<()> {
         let end = self.end;
         self.write_at(end, values)?;
         if let Some(last) = self.entries.last_mut() {
@@ -88,7 +89,7 @@ impl Writer {
     }
 
     /// What was written so far, mapped, so that later sections can be computed from earlier ones without a copy.
-    pub(crate) fn view<T: Plain>(&mut self, tag: u32) -> Result<View<T>> {
+    pub fn view<T: Plain>(&mut self, tag: u32) -> Result<View<T>> {
         self.file.flush().at("write", &self.path)?;
         let map = Map::of(self.file.get_ref()).at("map", &self.path)?;
         let entry = self.entries.iter().find(|entry| entry.tag == tag && entry.dtype == T::CODE);
@@ -98,7 +99,7 @@ impl Writer {
     }
 
     /// Completes the file: checksums, header, and everything on the disk before it returns.
-    pub(crate) fn finish(mut self, facts: [u64; FACTS]) -> Result<()> {
+    pub fn finish(mut self, facts: [u64; FACTS]) -> Result<()> {
         self.file.flush().at("write", &self.path)?;
         self.file.get_ref().set_len(self.end).at("extend", &self.path)?;
         let map = Map::of(self.file.get_ref()).at("map", &self.path)?;
@@ -114,7 +115,7 @@ impl Writer {
 
 /// A container, mapped for reading.
 #[derive(Debug)]
-pub(crate) struct Sections {
+pub struct Sections {
     path: PathBuf,
     map: Map,
     facts: [u64; FACTS],
@@ -122,7 +123,8 @@ pub(crate) struct Sections {
 }
 
 impl Sections {
-    pub(crate) fn open(path: PathBuf, kind: u32) -> Result<Self> {
+    /// Maps a file of this kind; only its header is looked at.
+    pub fn open(path: PathBuf, kind: u32) -> Result<Self> {
         let file = File::open(&path).at("open", &path)?;
         let mut header = Vec::with_capacity(HEADER);
         Read::take(&file, HEADER as u64).read_to_end(&mut header).at("read", &path)?;
@@ -136,12 +138,13 @@ impl Sections {
         Ok(Self { path, map, facts, entries })
     }
 
-    pub(crate) fn facts(&self) -> [u64; FACTS] {
+    /// The free numbers of the header.
+    pub fn facts(&self) -> [u64; FACTS] {
         self.facts
     }
 
     /// A section that must hold `parts[0] × parts[1] × …` values.
-    pub(crate) fn view<T: Plain>(&self, tag: u32, parts: &[u64]) -> Result<View<T>> {
+    pub fn view<T: Plain>(&self, tag: u32, parts: &[u64]) -> Result<View<T>> {
         let entry = self.entries.iter().find(|entry| entry.tag == tag);
         let entry = entry.ok_or_else(|| self.damaged(format!("section {tag}"), "present", "missing"))?;
         let length = parts.iter().try_fold(size_of::<T>() as u64, |length, &part| length.checked_mul(part));
@@ -155,13 +158,13 @@ impl Sections {
     }
 
     /// A section of any number of bytes.
-    pub(crate) fn bytes(&self, tag: u32) -> Result<View<u8>> {
+    pub fn bytes(&self, tag: u32) -> Result<View<u8>> {
         let length = self.entries.iter().find(|entry| entry.tag == tag).map_or(0, |entry| entry.length);
         self.view(tag, &[length])
     }
 
     /// Reads the whole file and compares every checksum; bytes between sections must be zero.
-    pub(crate) fn check(&self) -> Result<()> {
+    pub fn check(&self) -> Result<()> {
         let mut end = HEADER as u64;
         for entry in &self.entries {
             let bytes = self.map.bytes();
@@ -179,7 +182,8 @@ impl Sections {
         Ok(())
     }
 
-    pub(crate) fn damaged(&self, what: impl ToString, expected: impl ToString, found: impl ToString) -> Error {
+    /// The error that this file is not what it should be.
+    pub fn damaged(&self, what: impl ToString, expected: impl ToString, found: impl ToString) -> Error {
         damaged(&self.path, what, expected, found)
     }
 }

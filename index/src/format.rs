@@ -11,7 +11,7 @@ use crate::error::{Error, REBUILD, Result};
 pub const VERSION: u32 = 1;
 
 /// Free numbers in the header: what they mean is the matter of each kind of file.
-pub(crate) const FACTS: usize = 10;
+pub const FACTS: usize = 10;
 
 /// Bytes of the header.
 pub(crate) const HEADER: usize = 1024;

@@ -67,6 +67,13 @@ mod verify;
 mod walk;
 mod writer;
 
+/// Mapped files of sections, for whatever else a bundle keeps beside its index.
+pub mod files {
+    pub use crate::container::{Sections, Writer};
+    pub use crate::format::FACTS;
+    pub use crate::map::{Plain, View};
+}
+
 pub use builder::{Builder, Progress, Spec, Which};
 pub use edges::Edge;
 pub use error::Error;

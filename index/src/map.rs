@@ -38,7 +38,7 @@ impl Map {
 
 /// A slice of a mapped file that keeps the mapping alive.
 #[derive(Clone, Debug)]
-pub(crate) struct View<T> {
+pub struct View<T> {
     map: Map,
     start: usize,
     count: usize,
@@ -69,13 +69,13 @@ pub(crate) fn bytes_of<T: Plain>(values: &[T]) -> &[u8] {
 }
 
 /// Numbers for which every bit pattern is a value and which have no padding.
-pub(crate) trait Plain: Copy + Send + Sync + sealed::Sealed + 'static {
+pub trait Plain: Copy + Send + Sync + sealed::Sealed + 'static {
     /// The code of this type in a section table.
     const CODE: u32;
 }
 
 mod sealed {
-    pub(crate) trait Sealed {}
+    pub trait Sealed {}
 }
 
 macro_rules! plain {
@@ -84,7 +84,7 @@ macro_rules! plain {
         impl Plain for $kind { const CODE: u32 = $code; }
     )* };
 }
-plain!(u8 = 1, i8 = 2, u32 = 3, u64 = 4, f32 = 5, f64 = 6);
+plain!(u8 = 1, i8 = 2, u32 = 3, u64 = 4, f32 = 5, f64 = 6, u16 = 7);
 
 #[cfg(test)]
 mod tests {
