@@ -1,7 +1,7 @@
 //! Where tensors live: the one place that picks a device.
 
 use crate::error::{Error, Result};
-use candle_core::Device;
+use candle_core::{DType, Device};
 
 /// Picks a device by name: `auto`, `cpu`, `cuda`, `cuda:N` or `metal`. `auto` takes the best that works.
 pub fn pick(name: &str) -> Result<Device> {
@@ -25,6 +25,12 @@ pub fn pick(name: &str) -> Result<Device> {
         ("metal", "0") => Device::new_metal(0).map_err(|e| refuse(e.to_string())),
         _ => Err(refuse("no such device; there are auto, cpu, cuda, cuda:N and metal".to_string())),
     }
+}
+
+/// The precision in which a frozen BERT runs: half where a device is made for it, since its states are rounded to that
+/// anyway. Whatever is trained, and every edge vector, stays in single precision.
+pub fn frozen_precision(device: &Device) -> DType {
+    if device.is_cpu() { DType::F32 } else { DType::F16 }
 }
 
 #[cfg(test)]

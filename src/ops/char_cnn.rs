@@ -4,7 +4,7 @@
 //! once (`taps`); a window is then the sum of three table rows. candle's own `conv1d` has wrong gradients for batches.
 
 use super::real::{Real, vectorised};
-use super::{for_real, output, slice, values};
+use super::{for_real, has_kernel, output, slice, values};
 use candle_core::{CpuStorage, CustomOp2, Layout, Result, Shape, Tensor, bail};
 use std::sync::{Arc, Mutex};
 
@@ -18,7 +18,7 @@ pub fn char_cnn(taps: &Tensor, bias: &Tensor, words: Spellings) -> Result<Tensor
     if words.iter().any(|word| word.is_empty() || word.iter().any(|&c| c as usize >= characters)) {
         bail!("a word is empty or has a character outside the table");
     }
-    if taps.device().is_cpu() {
+    if has_kernel(taps) {
         taps.contiguous()?.apply_op2(&bias.contiguous()?, CharCnn { words, winners: Mutex::new(None) })
     } else {
         plain(taps, bias, &words)
@@ -26,16 +26,29 @@ pub fn char_cnn(taps: &Tensor, bias: &Tensor, words: Spellings) -> Result<Tensor
 }
 
 fn plain(taps: &Tensor, bias: &Tensor, words: &[Vec<u32>]) -> Result<Tensor> {
-    let filters = bias.dim(0)?;
-    let mut out = Vec::with_capacity(words.len());
+    let (characters, filters) = (taps.dim(0)?, bias.dim(0)?);
+    let longest = words.iter().map(Vec::len).max().unwrap_or(1);
+    // One row of zeros stands before and after every word, and one that never wins behind its end.
+    let (nothing, never) = (characters as u32, characters as u32 + 1);
+    let mut thirds = [(); 3].map(|()| Vec::with_capacity(words.len() * longest));
     for word in words {
-        let rows = taps.index_select(&Tensor::new(word.as_slice(), taps.device())?, 0)?;
-        // Padding first: candle panics when it pads or joins an empty part.
-        let padded = rows.pad_with_zeros(0, 1, 1)?;
-        let third = |k: usize| padded.narrow(1, k * filters, filters)?.narrow(0, k, word.len());
-        out.push((third(0)? + third(1)?)?.add(&third(2)?)?.max(0)?);
+        let at = |place: Option<usize>| place.and_then(|place| word.get(place)).copied().unwrap_or(nothing);
+        for place in 0..longest {
+            thirds[0].push(at(place.checked_sub(1)));
+            thirds[1].push(word.get(place).copied().unwrap_or(never));
+            thirds[2].push(at(Some(place + 1)));
+        }
     }
-    Tensor::stack(&out, 0)?.broadcast_add(bias)
+    let zeros = Tensor::zeros((1, 3 * filters), taps.dtype(), taps.device())?;
+    let table = Tensor::cat(&[taps, &zeros, &(&zeros - 1e9)?], 0)?;
+    let third = |k: usize| -> Result<Tensor> {
+        let rows = table.narrow(1, k * filters, filters)?.contiguous()?;
+        rows.index_select(&Tensor::new(thirds[k].as_slice(), taps.device())?, 0)
+    };
+    let windows = ((third(0)? + third(1)?)? + third(2)?)?.reshape((words.len(), longest, filters))?;
+    // By the place of the first largest, since candle's `max` gives each of several equal ones the whole gradient.
+    let winners = windows.detach().argmax_keepdim(1)?;
+    windows.gather(&winners, 1)?.squeeze(1)?.broadcast_add(bias)
 }
 
 struct CharCnn {

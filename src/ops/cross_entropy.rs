@@ -1,7 +1,7 @@
 //! Mean negative log-likelihood over rows of unequal width, with excluded choices left out instead of masked by a number.
 
 use super::real::Real;
-use super::{for_real, output, slice, values};
+use super::{for_real, has_kernel, output, slice, values};
 use candle_core::{CpuStorage, CustomOp1, Layout, Result, Shape, Tensor, WithDType, bail};
 use candle_nn::ops::log_softmax;
 
@@ -27,7 +27,7 @@ pub fn cross_entropy(scores: &Tensor, choices: Vec<Choice>) -> Result<Tensor> {
     if choices.is_empty() || !choices.iter().all(fits) {
         bail!("choices do not fit {} scores", scores.elem_count());
     }
-    if scores.device().is_cpu() {
+    if has_kernel(scores) {
         scores.flatten_all()?.contiguous()?.apply_op1(CrossEntropy { choices })
     } else {
         plain(&scores.flatten_all()?, &choices)
@@ -35,15 +35,19 @@ pub fn cross_entropy(scores: &Tensor, choices: Vec<Choice>) -> Result<Tensor> {
 }
 
 fn plain(scores: &Tensor, choices: &[Choice]) -> Result<Tensor> {
-    let mut losses = Vec::with_capacity(choices.len());
+    let widest = choices.iter().map(|choice| choice.width).max().unwrap_or(1);
+    // What is excluded, or behind the end of a row, is a score that no other is lower than.
+    let never = scores.elem_count() as u32;
+    let mut places = Vec::with_capacity(choices.len() * widest);
     for choice in choices {
-        let allowed: Vec<u32> = (0..choice.width).filter(|&k| Some(k) != choice.excluded).map(|k| k as u32).collect();
-        let gold = allowed.iter().position(|&k| k as usize == choice.gold).unwrap_or(0);
-        let row = scores.narrow(0, choice.start, choice.width)?;
-        let row = row.index_select(&Tensor::new(allowed, scores.device())?, 0)?;
-        losses.push(log_softmax(&row, 0)?.get(gold)?.neg()?);
+        let place = |k: usize| if Some(k) == choice.excluded { never } else { (choice.start + k) as u32 };
+        places.extend((0..widest).map(|k| if k < choice.width { place(k) } else { never }));
     }
-    Tensor::stack(&losses, 0)?.mean(0)
+    let lowest = Tensor::full(-1e9_f32, 1, scores.device())?.to_dtype(scores.dtype())?;
+    let rows = Tensor::cat(&[scores, &lowest], 0)?.index_select(&Tensor::new(places, scores.device())?, 0)?;
+    let gold: Vec<u32> = choices.iter().map(|choice| choice.gold as u32).collect();
+    let gold = Tensor::from_vec(gold, (choices.len(), 1), scores.device())?;
+    log_softmax(&rows.reshape((choices.len(), widest))?, 1)?.gather(&gold, 1)?.mean_all()?.neg()
 }
 
 struct CrossEntropy {

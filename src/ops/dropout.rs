@@ -1,6 +1,6 @@
 //! Dropout with a mask drawn from our own generator, which candle cannot seed on the CPU.
 
-use super::{for_real, output, slice, values};
+use super::{for_real, has_kernel, output, slice, values};
 use crate::random::Random;
 use candle_core::{CpuStorage, CustomOp1, Layout, Result, Shape, Tensor};
 
@@ -10,7 +10,7 @@ pub fn dropout(x: &Tensor, rate: f32, random: &mut Random) -> Result<Tensor> {
         return Ok(x.clone());
     }
     let mask = draw(x.elem_count(), rate, random);
-    if x.device().is_cpu() {
+    if has_kernel(x) {
         x.contiguous()?.apply_op1(Dropout { mask, scale: scale(rate) })
     } else {
         let mask: Vec<f32> = mask.iter().map(|&kept| if kept { scale(rate) as f32 } else { 0.0 }).collect();

@@ -4,10 +4,10 @@
 //! Going back, only candidates with a gradient are made again: once a model is half trained, few heads per word are
 //! in doubt, and the others cost nothing.
 
-use super::Segments;
 use super::gemm::{Matrix, Threads, multiply};
 use super::pair_kernel::{PairKernel, PairOp};
 use super::real::{Real, dot, vectorised};
+use super::{Segments, has_kernel};
 use candle_core::{Result, Tensor};
 use rayon::prelude::*;
 
@@ -22,7 +22,7 @@ const BACKWARD_TILE: usize = 4096;
 /// `sqrt(‖(dependent_i ⊙ head_j) · transform‖² + ε)` for every pair, in the order of
 /// [`pair_product`](super::pair_product::pair_product).
 pub fn edge_norm(dependent: &Tensor, head: &Tensor, transform: &Tensor, segments: &Segments) -> Result<Tensor> {
-    if dependent.device().is_cpu() {
+    if has_kernel(dependent) {
         let op = EdgeNorm { pairs: pair_rows(segments) };
         dependent.contiguous()?.apply_op3(&head.contiguous()?, &transform.contiguous()?, PairOp(op))
     } else {

@@ -2,12 +2,12 @@
 
 use super::gemm::{Matrix, Threads, multiply};
 use super::real::{Real, vectorised};
-use super::{for_real, output, slice, values};
+use super::{for_real, has_kernel, output, slice, values};
 use candle_core::{CpuStorage, CustomOp3, Layout, Result, Shape, Tensor};
 
 /// `x` `[rows, in]` times `weight` `[in, out]`, plus `bias` `[out]`.
 pub fn linear(x: &Tensor, weight: &Tensor, bias: &Tensor) -> Result<Tensor> {
-    if x.device().is_cpu() {
+    if has_kernel(x) {
         x.contiguous()?.apply_op3(&weight.contiguous()?, &bias.contiguous()?, Linear)
     } else {
         plain(x, weight, bias)

@@ -7,7 +7,7 @@
 mod direction;
 
 use super::real::Real;
-use super::{output, slice, values};
+use super::{has_kernel, output, slice, values};
 use candle_core::{CpuStorage, CustomOp2, Layout, Result, Shape, Tensor, bail};
 use candle_nn::ops::sigmoid;
 use direction::Direction;
@@ -55,7 +55,7 @@ pub fn bilstm(gates: &Tensor, recurrent: &Tensor, steps: &Steps) -> Result<Tenso
     if gates.dim(0)? != steps.rows() {
         bail!("{} rows of gates for {} packed rows", gates.dim(0)?, steps.rows());
     }
-    if gates.device().is_cpu() {
+    if has_kernel(gates) {
         let op = BiLstm { steps: steps.clone(), saved: Mutex::new(None) };
         gates.contiguous()?.apply_op2(&recurrent.contiguous()?, op)
     } else {

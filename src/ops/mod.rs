@@ -4,13 +4,16 @@
 //! devices and is the oracle that the tests hold the kernel against. Kernels are generic over `f32` and `f64`, so that
 //! finite differences can check every gradient in double precision.
 
+pub mod attention;
 pub mod char_cnn;
 pub mod cross_entropy;
 pub mod dropout;
 pub mod edge_norm;
+pub mod gelu;
 pub mod gemm;
 #[cfg(test)]
 pub mod gradcheck;
+pub mod layer_norm;
 pub mod linear;
 pub mod lstm;
 pub mod pair_kernel;
@@ -65,6 +68,29 @@ impl Segments {
     pub fn lengths(&self) -> &[usize] {
         &self.lengths
     }
+}
+
+#[cfg(test)]
+thread_local! {
+    static PLAIN: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
+}
+
+/// Runs something by plain operations alone, as other devices do.
+#[cfg(test)]
+pub fn plainly<R>(run: impl FnOnce() -> R) -> R {
+    PLAIN.set(true);
+    let result = run();
+    PLAIN.set(false);
+    result
+}
+
+/// Whether a fused kernel can take this tensor; plain operations do for other devices and for half precision.
+fn has_kernel(x: &Tensor) -> bool {
+    #[cfg(test)]
+    if PLAIN.get() {
+        return false;
+    }
+    x.device().is_cpu() && matches!(x.dtype(), candle_core::DType::F32 | candle_core::DType::F64)
 }
 
 /// The contiguous values behind an argument of a CPU kernel.

@@ -1,16 +1,16 @@
 //! Weighted products of every word with every position of its sentence: the numerators of all candidate edges.
 
-use super::Segments;
 use super::gemm::{Matrix, Threads, multiply};
 use super::pair_kernel::{PairKernel, PairOp};
 use super::real::{Real, vectorised};
+use super::{Segments, has_kernel};
 use candle_core::{Result, Tensor};
 
 /// `dependent` and `head` `[rows, dims]` and `weight` `[dims]` give `sum_k dependent[i,k] · weight[k] · head[j,k]` for
 /// each sentence, each word `i` (not ROOT) and each position `j`: a flat `[pairs]`, `[dependent][head]` within a
 /// sentence.
 pub fn pair_product(dependent: &Tensor, head: &Tensor, weight: &Tensor, segments: &Segments) -> Result<Tensor> {
-    if dependent.device().is_cpu() {
+    if has_kernel(dependent) {
         let op = PairProduct { segments: segments.clone() };
         dependent.contiguous()?.apply_op3(&head.contiguous()?, &weight.contiguous()?, PairOp(op))
     } else {

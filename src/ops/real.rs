@@ -15,6 +15,10 @@ pub trait Real: WithDType + Neg<Output = Self> + std::iter::Sum {
     fn exponential(self) -> Self;
     /// Natural logarithm.
     fn logarithm(self) -> Self;
+    /// Natural exponential in a form that vectorises, within 2 units in the last place.
+    fn quick_exponential(self) -> Self;
+    /// Distribution and density of the standard normal.
+    fn normal(self) -> (Self, Self);
 }
 
 impl Real for f32 {
@@ -38,6 +42,23 @@ impl Real for f32 {
     fn logarithm(self) -> f32 {
         self.ln()
     }
+    #[inline(always)]
+    fn quick_exponential(self) -> f32 {
+        fast_exp(self)
+    }
+    #[inline(always)]
+    fn normal(self) -> (f32, f32) {
+        // The error function by five terms (Abramowitz and Stegun 7.1.26), within 1.5e-7.
+        let t = 1.0 / (1.0 + 0.327_591_1 * std::f32::consts::FRAC_1_SQRT_2 * self.abs());
+        let p = 1.061_405_4;
+        let p = p * t - 1.453_152_1;
+        let p = p * t + 1.421_413_8;
+        let p = p * t - 0.284_496_72;
+        let p = p * t + 0.254_829_6;
+        let bell = fast_exp(-0.5 * self * self);
+        let tail = 0.5 * p * t * bell;
+        (if self < 0.0 { tail } else { 1.0 - tail }, 0.398_942_3 * bell)
+    }
 }
 
 impl Real for f64 {
@@ -55,6 +76,13 @@ impl Real for f64 {
     }
     fn logarithm(self) -> f64 {
         self.ln()
+    }
+    fn quick_exponential(self) -> f64 {
+        self.exp()
+    }
+    fn normal(self) -> (f64, f64) {
+        let distribution = 0.5 * (1.0 + candle_core::cpu::erf::erf_f64(self * std::f64::consts::FRAC_1_SQRT_2));
+        (distribution, (-0.5 * self * self).exp() / (2.0 * std::f64::consts::PI).sqrt())
     }
 }
 

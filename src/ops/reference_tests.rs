@@ -35,6 +35,11 @@ impl Reference {
         serde_json::from_value(self.entry(name).clone()).unwrap()
     }
 
+    /// All names.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.entries.as_object().unwrap().keys().map(String::as_str)
+    }
+
     fn entry(&self, name: &str) -> &Value {
         self.entries.get(name).unwrap_or_else(|| panic!("no reference value {name}"))
     }

@@ -6,7 +6,7 @@
 use super::edge_norm::{EPSILON, FORWARD_TILE, edge_norm, fill_products, pair_rows};
 use super::gemm::{Matrix, Threads, multiply};
 use super::real::{Real, dot, vectorised};
-use super::{Segments, for_real, values};
+use super::{Segments, for_real, has_kernel, values};
 use candle_core::{Device, Result, Tensor};
 use rayon::prelude::*;
 
@@ -37,8 +37,9 @@ pub fn factor(transform: &Tensor) -> Result<Tensor> {
 
 /// The same values as [`edge_norm`](super::edge_norm::edge_norm) of the transform that `factor` was made from.
 pub fn triangular_norm(dependent: &Tensor, head: &Tensor, factor: &Tensor, segments: &Segments) -> Result<Tensor> {
-    if !dependent.device().is_cpu() {
-        return edge_norm(dependent, head, &factor.to_device(dependent.device())?, segments);
+    if !has_kernel(dependent) {
+        let factor = factor.to_dtype(dependent.dtype())?.to_device(dependent.device())?;
+        return edge_norm(dependent, head, &factor, segments);
     }
     let pairs = pair_rows(segments);
     let dims = dependent.dim(1)?;

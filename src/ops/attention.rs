@@ -1,0 +1,211 @@
+//! Attention within segments of rows, all heads at once: no padding, no mask, its own way back.
+
+use super::gemm::{Matrix, Threads, multiply};
+use super::real::{Real, dot, vectorised};
+use super::{Segments, for_real, has_kernel, output, slice, values};
+use candle_core::{CpuStorage, CustomOp1, D, Layout, Result, Shape, Tensor, bail};
+use rayon::prelude::*;
+use std::sync::Mutex;
+
+/// Queries, keys and values side by side, `[rows, 3 · dims]`, give `[rows, dims]`: every row looks at the rows of its
+/// own segment, with each of `heads` equal parts of the dimensions by itself.
+pub fn attention(projected: &Tensor, segments: &Segments, heads: usize) -> Result<Tensor> {
+    let (rows, width) = projected.dims2()?;
+    if heads == 0 || width % (3 * heads) != 0 || rows != segments.rows() {
+        bail!("{rows} rows of {width} do not fit {heads} heads and {} rows of segments", segments.rows());
+    }
+    if has_kernel(projected) {
+        let kernel = Attention { segments: segments.clone(), heads, weights: Mutex::new(None) };
+        projected.contiguous()?.apply_op1(kernel)
+    } else {
+        plain(projected, segments, heads)
+    }
+}
+
+fn plain(projected: &Tensor, segments: &Segments, heads: usize) -> Result<Tensor> {
+    let dims = projected.dim(1)? / 3;
+    let mut out = Vec::new();
+    for (first, length) in segments.ranges().filter(|&(_, length)| length > 0) {
+        let part = projected.narrow(0, first, length)?;
+        // [heads, length, dims / heads]
+        let third = |at: usize| -> Result<Tensor> {
+            part.narrow(1, at * dims, dims)?.reshape((length, heads, dims / heads))?.transpose(0, 1)?.contiguous()
+        };
+        let scores = third(0)?.matmul(&third(1)?.transpose(1, 2)?.contiguous()?)?;
+        let scale = 1.0 / ((dims / heads) as f64).sqrt();
+        let weights = candle_nn::ops::softmax(&(scores * scale)?, D::Minus1)?;
+        out.push(weights.matmul(&third(2)?)?.transpose(0, 1)?.reshape((length, dims))?);
+    }
+    Tensor::cat(&out, 0)
+}
+
+/// The attention weights of every segment, `[heads][row][row]`.
+type Weights<T> = Vec<Vec<T>>;
+
+struct Attention {
+    segments: Segments,
+    heads: usize,
+    /// Kept from the way forth for the way back, as `f64` or `f32`.
+    weights: Mutex<Option<Box<dyn std::any::Any + Send>>>,
+}
+
+/// The parts of one segment that belong to one head.
+struct Head<'a, T> {
+    query: Matrix<'a, T>,
+    key: Matrix<'a, T>,
+    value: Matrix<'a, T>,
+}
+
+impl Attention {
+    fn head<'a, T: Copy>(&self, part: &'a [T], length: usize, dims: usize, head: usize) -> Head<'a, T> {
+        let each = dims / self.heads;
+        let matrix = Matrix::new(part, length, 3 * dims);
+        let columns = |third: usize| third * dims + head * each..third * dims + (head + 1) * each;
+        let [query, key, value] = [0, 1, 2].map(|third| matrix.window(0..length, columns(third)));
+        Head { query, key, value }
+    }
+
+    /// Cuts rows `[rows, width]` into the parts of the segments.
+    fn parts<'a, T>(&self, mut rows: &'a mut [T], width: usize) -> Vec<&'a mut [T]> {
+        let mut parts = Vec::with_capacity(self.segments.lengths().len());
+        for &length in self.segments.lengths() {
+            let (part, rest) = rows.split_at_mut(length * width);
+            parts.push(part);
+            rows = rest;
+        }
+        parts
+    }
+
+    fn forward<T: Real>(&self, projected: &[T], dims: usize) -> (Vec<T>, Weights<T>) {
+        let each = dims / self.heads;
+        let scale = T::from_f64(1.0 / (each as f64).sqrt());
+        let mut out = vec![T::zero(); projected.len() / 3];
+        let ranges: Vec<(usize, usize)> = self.segments.ranges().collect();
+        let one = |(out, (first, length)): (&mut [T], (usize, usize))| {
+            let part = &projected[first * 3 * dims..][..length * 3 * dims];
+            let mut weights = vec![T::zero(); self.heads * length * length];
+            let mut seen = vec![T::zero(); length * each];
+            for head in 0..self.heads {
+                let Head { query, key, value } = self.head(part, length, dims, head);
+                let weights = &mut weights[head * length * length..][..length * length];
+                multiply(query, key.transposed(), weights, false, Threads::One);
+                vectorised(|| weights.chunks_exact_mut(length.max(1)).for_each(|row| softmax(row, scale)));
+                multiply(Matrix::new(weights, length, length), value, &mut seen, false, Threads::One);
+                for (out, seen) in out.chunks_exact_mut(dims).zip(seen.chunks_exact(each)) {
+                    out[head * each..][..each].copy_from_slice(seen);
+                }
+            }
+            weights
+        };
+        let weights = self.parts(&mut out, dims).into_par_iter().zip(ranges).map(one).collect();
+        (out, weights)
+    }
+
+    fn backward<T: Real>(&self, projected: &[T], weights: &Weights<T>, grad: &[T], dims: usize) -> Vec<T> {
+        let each = dims / self.heads;
+        let scale = T::from_f64(1.0 / (each as f64).sqrt());
+        let mut d_projected = vec![T::zero(); projected.len()];
+        let one = |(d_part, (range, weights)): (&mut [T], (_, &Vec<T>))| {
+            let (first, length): (usize, usize) = range;
+            let part = &projected[first * 3 * dims..][..length * 3 * dims];
+            let grad = Matrix::new(&grad[first * dims..][..length * dims], length, dims);
+            let mut d_scores = vec![T::zero(); length * length];
+            let mut third = vec![T::zero(); length * each];
+            for head in 0..self.heads {
+                let Head { query, key, value } = self.head(part, length, dims, head);
+                let weights = &weights[head * length * length..][..length * length];
+                let grad = grad.window(0..length, head * each..(head + 1) * each);
+                let mut give = |at: usize, a: Matrix<T>, b: Matrix<T>| {
+                    multiply(a, b, &mut third, false, Threads::One);
+                    for (row, values) in d_part.chunks_exact_mut(3 * dims).zip(third.chunks_exact(each)) {
+                        row[at * dims + head * each..][..each].copy_from_slice(values);
+                    }
+                };
+                give(2, Matrix::new(weights, length, length).transposed(), grad);
+                multiply(grad, value.transposed(), &mut d_scores, false, Threads::One);
+                vectorised(|| {
+                    let rows = d_scores.chunks_exact_mut(length.max(1)).zip(weights.chunks_exact(length.max(1)));
+                    for (d_row, row) in rows {
+                        let along = dot(d_row, row);
+                        d_row.iter_mut().zip(row).for_each(|(d, &w)| *d = w * (*d - along) * scale);
+                    }
+                });
+                let d_scores = Matrix::new(&d_scores, length, length);
+                give(0, d_scores, key);
+                give(1, d_scores.transposed(), query);
+            }
+        };
+        let others: Vec<_> = self.segments.ranges().zip(weights).collect();
+        self.parts(&mut d_projected, 3 * dims).into_par_iter().zip(others).for_each(one);
+        d_projected
+    }
+}
+
+/// Turns scores into weights that add up to 1.
+#[inline(always)]
+fn softmax<T: Real>(row: &mut [T], scale: T) {
+    let largest = row.iter().fold(row[0], |largest, &score| if score > largest { score } else { largest });
+    row.iter_mut().for_each(|score| *score = ((*score - largest) * scale).quick_exponential());
+    let total = T::one() / row.iter().copied().sum::<T>();
+    row.iter_mut().for_each(|weight| *weight *= total);
+}
+
+impl CustomOp1 for Attention {
+    fn name(&self) -> &'static str {
+        "attention"
+    }
+
+    fn cpu_fwd(&self, projected: &CpuStorage, layout: &Layout) -> Result<(CpuStorage, Shape)> {
+        let (rows, width) = layout.shape().dims2()?;
+        for_real!(candle_core::backend::BackendStorage::dtype(projected), T, {
+            let (out, weights) = self.forward(slice::<T>(projected, layout)?, width / 3);
+            if let Ok(mut slot) = self.weights.lock() {
+                *slot = Some(Box::new(weights));
+            }
+            Ok(output(out, (rows, width / 3)))
+        })
+    }
+
+    fn bwd(&self, projected: &Tensor, _result: &Tensor, grad: &Tensor) -> Result<Option<Tensor>> {
+        let weights = self.weights.lock().ok().and_then(|mut slot| slot.take());
+        for_real!(grad.dtype(), T, {
+            let Some(weights) = weights.as_ref().and_then(|weights| weights.downcast_ref::<Weights<T>>()) else {
+                bail!("this attention has been walked back before");
+            };
+            let d = self.backward::<T>(&values(projected)?, weights, &values(grad)?, projected.dim(1)? / 3);
+            Ok(Some(Tensor::from_vec(d, projected.shape(), grad.device())?))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::gradcheck::{assert_close, assert_gradients, random_var};
+    use super::*;
+    use candle_core::DType;
+
+    #[test]
+    fn the_kernel_equals_plain_operations_and_its_gradient_is_right_at_three_unequal_segments() -> Result<()> {
+        let segments = Segments::new(vec![3, 1, 4]);
+        let projected = random_var(&[8, 12], 1)?;
+        assert_close(&attention(&projected, &segments, 2)?, &plain(&projected, &segments, 2)?, 1e-12)?;
+        assert_gradients(&[&projected], |v| attention(v[0], &segments, 2), 1e-6)
+    }
+
+    #[test]
+    fn single_precision_is_close_to_double() -> Result<()> {
+        let segments = Segments::new(vec![40, 7]);
+        let projected = random_var(&[47, 48], 2)?;
+        let single = attention(&projected.to_dtype(DType::F32)?, &segments, 4)?;
+        assert_close(&single, &attention(&projected, &segments, 4)?, 2e-6)
+    }
+
+    #[test]
+    fn rows_that_do_not_fit_the_segments_or_the_heads_are_refused() -> Result<()> {
+        let projected = random_var(&[8, 12], 1)?;
+        assert!(attention(&projected, &Segments::new(vec![3, 4]), 2).is_err());
+        assert!(attention(&projected, &Segments::new(vec![8]), 3).is_err());
+        assert!(attention(&projected, &Segments::new(vec![8]), 0).is_err());
+        Ok(())
+    }
+}
