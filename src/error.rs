@@ -35,6 +35,20 @@ pub enum Error {
         /// What to do.
         remedy: &'static str,
     },
+    /// A text of word vectors cannot be made into a table.
+    #[error("{}:{line}: {found}, but {expected}\n  {remedy}", file.display())]
+    Vectors {
+        /// The file.
+        file: PathBuf,
+        /// The line, from 1.
+        line: u64,
+        /// What is there.
+        found: Box<str>,
+        /// What should be there.
+        expected: Box<str>,
+        /// What to do.
+        remedy: &'static str,
+    },
     /// A configuration has an unknown key or an impossible value.
     #[error("{}: {message}", path.display())]
     Config {

@@ -1,0 +1,152 @@
+//! Frozen word vectors: a table made once from a published text file, then mapped, so that it costs no start-up time
+//! and only the memory of the words that are looked up.
+//!
+//! A row is kept as i8 with a scale of its own, a quarter of what f32 would take. All rows are read times one factor by
+//! which the root mean square of the whole table is 1: what else the encoder is given has unit variance too, while
+//! published vectors are anything from tiny to large.
+
+mod content;
+mod convert;
+mod text;
+
+pub use convert::Converted;
+
+use self::content::Content;
+use crate::error::{Error, Result};
+use citree_index::files::{FACTS, Sections};
+use std::path::Path;
+
+/// The kind of file this is to the container; the index has those below.
+const KIND: u32 = 4;
+
+const CODES: u32 = 1;
+const SCALES: u32 = 2;
+const SPELLINGS: u32 = 3;
+const ENDS: u32 = 4;
+const ROWS: u32 = 5;
+const FINGERPRINT: u32 = 6;
+
+/// A mapped table of frozen word vectors.
+#[derive(Debug)]
+pub struct WordVectors {
+    file: Sections,
+    content: Content,
+    dims: usize,
+    factor: f64,
+}
+
+impl WordVectors {
+    /// Maps a table; how many words it has makes no difference to the cost.
+    pub fn open(path: &Path) -> Result<Self> {
+        Self::map(path).map_err(in_bundle)
+    }
+
+    fn map(path: &Path) -> Result<Self, citree_index::Error> {
+        let file = Sections::open(path.to_path_buf(), KIND)?;
+        let [words, dims, factor, ..] = file.facts();
+        let factor = f64::from_bits(factor);
+        // Rows have numbers of 32 bits.
+        if words == 0 || words > u64::from(u32::MAX) || dims == 0 {
+            let found = format!("{words} of {dims} values");
+            return Err(file.damaged("the number of words", "at least one, of at least one value", found));
+        }
+        if !(factor.is_finite() && factor > 0.0) {
+            return Err(file.damaged("the factor of all values", "above zero", factor));
+        }
+        let content = Content {
+            codes: file.view(CODES, &[words, dims])?,
+            scales: file.view(SCALES, &[words])?,
+            spellings: file.bytes(SPELLINGS)?,
+            ends: file.view(ENDS, &[words])?,
+            rows: file.view(ROWS, &[words])?,
+        };
+        // The codes lie in the mapped file, so their number, and thus `dims`, is one of this machine's sizes.
+        Ok(Self { dims: content.codes.len() / content.rows.len(), file, content, factor })
+    }
+
+    /// Values of a row.
+    pub fn dims(&self) -> usize {
+        self.dims
+    }
+
+    /// Words, which is also the number of rows.
+    pub fn len(&self) -> usize {
+        self.content.rows.len()
+    }
+
+    /// Whether there is no word: never so in a table that could be opened.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The row of a word: as it is written, else lower-cased; `None` if the table has neither.
+    pub fn find(&self, word: &str) -> Option<u32> {
+        self.content.find(word).or_else(|| self.content.find(&word.to_lowercase()))
+    }
+
+    /// Writes the values of a row into `out`.
+    ///
+    /// # Panics
+    /// If the row is not one that [`find`](Self::find) gave, or `out` is not [`dims`](Self::dims) long.
+    pub fn read(&self, row: u32, out: &mut [f32]) {
+        assert_eq!(out.len(), self.dims, "room for one row");
+        let row = row as usize;
+        let scale = (f64::from(self.content.scales[row]) * self.factor) as f32;
+        let codes = &self.content.codes[row * self.dims..(row + 1) * self.dims];
+        out.iter_mut().zip(codes).for_each(|(out, &code)| *out = f32::from(code) * scale);
+    }
+
+    /// Reads everything: checksums, that words are in order and rows are in the table, that the fingerprint fits.
+    pub fn check(&self) -> Result<()> {
+        self.file.check().map_err(in_bundle)?;
+        let damage = |(what, expected, found): content::Damage| in_bundle(self.file.damaged(what, expected, found));
+        self.content.check().map_err(damage)?;
+        let (expected, found) = (self.content.fingerprint(), self.fingerprint()?);
+        if found != expected {
+            let hex = |bytes: [u8; 32]| blake3::Hash::from(bytes).to_string();
+            return Err(damage(("the fingerprint".to_string(), hex(expected), hex(found))));
+        }
+        Ok(())
+    }
+
+    /// Tells tables apart: a hash of words and values, taken when the table was made.
+    pub fn fingerprint(&self) -> Result<[u8; 32]> {
+        let bytes = self.file.view::<u8>(FINGERPRINT, &[32]).map_err(in_bundle)?;
+        Ok(std::array::from_fn(|at| bytes[at]))
+    }
+}
+
+/// The facts of a table's header.
+fn facts(words: usize, dims: usize, factor: f64) -> [u64; FACTS] {
+    let mut facts = [0; FACTS];
+    facts[..3].copy_from_slice(&[words as u64, dims as u64, factor.to_bits()]);
+    facts
+}
+
+/// An error of the container as one of the bundle: its own remedy is to build an index, which does not help here.
+fn in_bundle(error: citree_index::Error) -> Error {
+    use citree_index::Error as Index;
+    const RESTORE: &str = "train again, or restore the file";
+    let bundle = |path, expected, found, remedy: &str| Error::Bundle { path, expected, found, remedy: remedy.into() };
+    match error {
+        Index::Io { path, source, .. } => Error::Io { path, source },
+        Index::Foreign { path, found, .. } => {
+            let found = format!("a file that begins with {found:02x?}");
+            bundle(path, "a table of word vectors written by citree".into(), found, RESTORE)
+        }
+        Index::Version { path, expected, found, .. } => {
+            let remedy = "train again with this program, or use the program that wrote it";
+            bundle(path, format!("format version {expected}"), format!("version {found}"), remedy)
+        }
+        Index::Length { path, expected, found, .. } => {
+            bundle(path, format!("{expected} bytes"), format!("{found} bytes"), RESTORE)
+        }
+        Index::Damaged { path, what, expected, found, .. } => {
+            bundle(path, format!("{what} to be {expected}"), found, RESTORE)
+        }
+        other => Error::Index(other),
+    }
+}
+
+#[cfg(test)]
+mod tests;

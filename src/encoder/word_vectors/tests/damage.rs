@@ -1,0 +1,128 @@
+//! Tests of tables that are cut, changed, or wrong although their checksums are right.
+
+use super::*;
+use citree_index::files::Writer;
+
+/// What a table is written of, whole or not.
+#[derive(Clone)]
+struct Forged {
+    facts: [u64; FACTS],
+    scales: Vec<f32>,
+    ends: Vec<u64>,
+    rows: Vec<u32>,
+    fingerprint: [u8; 32],
+}
+
+impl Forged {
+    /// Three words, "a", "bb" and "c", of two values.
+    fn whole() -> Self {
+        let mut forged = Self {
+            facts: facts(3, 2, 0.5),
+            scales: vec![1.0, 0.0, 2.0],
+            ends: vec![1, 3, 4],
+            rows: vec![2, 0, 1],
+            fingerprint: [0; 32],
+        };
+        forged.fingerprint = forged.open().unwrap().content.fingerprint();
+        forged
+    }
+
+    fn open(&self) -> Result<WordVectors> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("table");
+        let mut file = Writer::create(path.clone(), KIND).unwrap();
+        file.section(CODES, &[1i8, 2, 3, 4, 5, 6]).unwrap();
+        file.section(SCALES, &self.scales).unwrap();
+        file.section(SPELLINGS, b"abbc").unwrap();
+        file.section(ENDS, &self.ends).unwrap();
+        file.section(ROWS, &self.rows).unwrap();
+        file.section(FINGERPRINT, &self.fingerprint).unwrap();
+        file.finish(self.facts).unwrap();
+        WordVectors::open(&path)
+    }
+}
+
+#[test]
+fn a_table_whose_parts_contradict_each_other_is_found_by_the_check_without_a_panic() {
+    let whole = Forged::whole();
+    whole.open().unwrap().check().unwrap();
+    let forge = |change: &dyn Fn(&mut Forged)| {
+        let mut forged = whole.clone();
+        change(&mut forged);
+        // With a fingerprint that fits, so that it is not what gives the change away.
+        forged.fingerprint = forged.open().unwrap().content.fingerprint();
+        forged
+    };
+    let cases = [
+        (forge(&|table| table.ends = vec![3, 1, 4]), "the end of word 1"),
+        (forge(&|table| table.ends = vec![1, 3, u64::MAX]), "the end of word 2"),
+        (forge(&|table| table.ends = vec![1, 2, 3]), "word 2 to be after"),
+        (forge(&|table| table.ends = vec![0, 0, 4]), "word 1 to be after"),
+        (forge(&|table| table.ends = vec![0, 1, 3]), "the end of the last word"),
+        (forge(&|table| table.rows = vec![2, 3, 1]), "the row of word 1"),
+        (forge(&|table| table.rows = vec![2, 0, 2]), "the row of word 2"),
+        (forge(&|table| table.scales[1] = f32::NAN), "the scale of row 1"),
+        (forge(&|table| table.scales[2] = -1.0), "the scale of row 2"),
+        (Forged { fingerprint: [7; 32], ..whole.clone() }, "the fingerprint"),
+    ];
+    for (forged, part) in cases {
+        let vectors = forged.open().unwrap();
+        for row in ["", "a", "b", "bb", "c", "z"].iter().filter_map(|word| vectors.find(word)) {
+            vectors.read(row, &mut [0.0; 2]);
+        }
+        let error = vectors.check().unwrap_err().to_string();
+        assert!(error.contains(part) && error.contains("train again"), "{error}, not {part}");
+    }
+}
+
+#[test]
+fn a_header_that_does_not_fit_its_sections_is_refused_at_once() {
+    for (wrong, part) in [
+        (facts(0, 2, 0.5), "the number of words"),
+        (facts(3, 0, 0.5), "the number of words"),
+        (facts(1 << 32, 2, 0.5), "the number of words"),
+        (facts(3, 2, 0.0), "the factor"),
+        (facts(3, 2, f64::NAN), "the factor"),
+        (facts(3, 2, f64::INFINITY), "the factor"),
+        (facts(2, 3, 0.5), "section 2"),
+        (facts(3, usize::MAX, 0.5), "section 1"),
+    ] {
+        let message = Forged { facts: wrong, ..Forged::whole() }.open().unwrap_err().to_string();
+        assert!(message.contains(part) && message.contains("train again"), "{message}");
+    }
+}
+
+#[test]
+fn a_table_cut_anywhere_is_an_error_that_says_what_to_do() {
+    let (folder, vectors) = table(GLOVE);
+    vectors.check().unwrap();
+    let bytes = std::fs::read(folder.path().join("table")).unwrap();
+    let path = folder.path().join("cut");
+    for cut in 0..bytes.len() {
+        std::fs::write(&path, &bytes[..cut]).unwrap();
+        let message = WordVectors::open(&path).unwrap_err().to_string();
+        assert!(message.contains("train again") && message.contains("/cut: expected"), "{message}");
+    }
+}
+
+#[test]
+fn every_changed_byte_is_found_by_the_check_and_nothing_panics_before_it() {
+    let (folder, _) = table(GLOVE);
+    let bytes = std::fs::read(folder.path().join("table")).unwrap();
+    for at in 0..bytes.len() {
+        let path = folder.path().join(format!("changed-{at}"));
+        let mut changed = bytes.clone();
+        changed[at] ^= 0xff;
+        std::fs::write(&path, changed).unwrap();
+        let problem = match WordVectors::open(&path) {
+            Ok(vectors) => {
+                let rows = ["the", "THE", "paris", "été", "none"].map(|word| vectors.find(word));
+                rows.iter().flatten().for_each(|&row| vectors.read(row, &mut [0.0; 3]));
+                vectors.check().err()
+            }
+            Err(error) => Some(error),
+        };
+        let message = problem.map(|error| error.to_string()).unwrap_or_default();
+        assert!(message.contains("train again"), "byte {at}: {message}");
+    }
+}
