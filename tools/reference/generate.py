@@ -14,6 +14,7 @@ import torch, torch.nn as nn, torch.nn.functional as F
 from torch.nn.utils.rnn import pack_sequence, unpack_sequence
 
 SEED = 20
+VALUES = pathlib.Path(__file__).parent / "values"
 LENGTHS = [4, 2, 5]
 TAU = 64.0
 
@@ -123,17 +124,21 @@ def plain(value):
     return {"shape": list(value.shape), "values": values}
 
 
+def write(name, command, entries):
+    """Writes `values/NAME.json`: one line for each entry, after what made them."""
+    entries = {"torch": torch.__version__, "seed": SEED, "command": command, **entries}
+    lines = [f"{json.dumps(key)}: {json.dumps(plain(value))}" for key, value in entries.items()]
+    (VALUES / f"{name}.json").write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf8")
+
+
 def main():
     subjects = {"lstm": lstm, "char_cnn": char_cnn, "adam": adam, "edges": edges}
     torch.set_default_dtype(torch.float64)
     torch.set_num_threads(1)
     for name in sys.argv[1:] or subjects:
         torch.manual_seed(SEED)
-        made = {"torch": torch.__version__, "seed": SEED, "command": f"python3 tools/reference/generate.py {name}"}
-        entries = {**made, **subjects[name]()}
-        lines = [f"{json.dumps(key)}: {json.dumps(plain(value))}" for key, value in entries.items()]
-        path = pathlib.Path(__file__).parent / "values" / f"{name}.json"
-        path.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf8")
+        write(name, f"python3 tools/reference/generate.py {name}", subjects[name]())
 
 
-main()
+if __name__ == "__main__":
+    main()
