@@ -5,7 +5,7 @@ mod vectors;
 pub use vectors::edge_vectors;
 
 use crate::config::{Config, Similarity};
-use crate::encoder::{Batch, Encoder, Init, Parameters, States, Vocabulary};
+use crate::encoder::{Batch, Encoder, Init, Parameters};
 use crate::error::Result;
 use crate::ops::Segments;
 use crate::ops::edge_norm::{EPSILON, edge_norm};
@@ -14,10 +14,14 @@ use crate::ops::triangular_norm::{factor, triangular_norm};
 use crate::random::Random;
 use candle_core::{Device, Tensor};
 
-/// One of the two independently trained models: an encoder, the transform of edges, and how edges are compared.
+/// One of the two models: an encoder, the two sides of a word, the transform of edges, and how edges are compared.
 #[derive(Clone, Debug)]
 pub struct EdgeModel {
     encoder: Encoder,
+    /// `[states, dims]`: a word as a dependent.
+    dependent: Tensor,
+    /// `[states, dims]`: a word as a head.
+    head: Tensor,
     /// `[dims, dims]`, input by output: the paper's W.
     transform: Tensor,
     /// `[classes, dims]`: the weight vectors of weight-based learning; one for heads, one a label for labels.
@@ -28,26 +32,37 @@ pub struct EdgeModel {
     scale: f64,
 }
 
+/// What a model says of every plain row of a batch.
+#[derive(Clone, Debug)]
+pub struct States {
+    /// `[rows, dims]`: the word as a dependent.
+    pub dependent: Tensor,
+    /// `[rows, dims]`: the word as a head.
+    pub head: Tensor,
+}
+
 impl EdgeModel {
-    /// A new model; `classes` weight vectors if the system learns by weights.
+    /// A new model over an encoder; `classes` weight vectors if the system learns by weights.
     pub fn new(
         config: &Config,
-        vocabulary: &Vocabulary,
+        encoder: Encoder,
         classes: Option<usize>,
         parameters: &mut Parameters,
         device: &Device,
     ) -> Result<Self> {
-        let dims = config.edge_dim;
-        let uniform = Init::Uniform { fan: dims };
-        let encoder = Encoder::new(config, vocabulary, parameters, device)?;
-        let transform = parameters.create("transform", &[dims, dims], uniform, config.seed, device)?;
+        let (dims, inputs) = (config.edge_dim, 2 * config.lstm_units);
+        let mut create = |name: &str, shape: &[usize], fan: usize| {
+            parameters.create(name, shape, Init::Uniform { fan }, config.seed, device)
+        };
         let weights = match classes {
-            Some(classes) => Some(parameters.create("weights", &[classes, dims], uniform, config.seed, device)?),
+            Some(classes) => Some(create("weights", &[classes, dims], dims)?),
             None => None,
         };
         Ok(Self {
             encoder,
-            transform,
+            dependent: create("dependent", &[inputs, dims], inputs)?,
+            head: create("head", &[inputs, dims], inputs)?,
+            transform: create("transform", &[dims, dims], dims)?,
             weights,
             norm_factor: None,
             similarity: config.system.similarity,
@@ -60,6 +75,8 @@ impl EdgeModel {
         let transform = self.transform.detach();
         Ok(Self {
             encoder: self.encoder.frozen(),
+            dependent: self.dependent.detach(),
+            head: self.head.detach(),
             norm_factor: Some(factor(&transform)?),
             transform,
             weights: self.weights.as_ref().map(Tensor::detach),
@@ -72,9 +89,19 @@ impl EdgeModel {
         self.transform.dims()[0]
     }
 
+    /// The encoder behind it, which another model may share.
+    pub fn encoder(&self) -> &Encoder {
+        &self.encoder
+    }
+
     /// Encodes a batch, with dropout if a generator is given.
     pub fn states(&self, batch: &Batch, training: Option<&mut Random>) -> Result<States> {
-        self.encoder.states(batch, training)
+        self.sides(&self.encoder.states(batch, training)?)
+    }
+
+    /// The two sides of the words whose encoder states `[rows, states]` these are.
+    pub fn sides(&self, encoded: &Tensor) -> Result<States> {
+        Ok(States { dependent: encoded.matmul(&self.dependent)?, head: encoded.matmul(&self.head)? })
     }
 
     /// The vectors `[edges, dims]` of these edges; of unit length where cosine is used.

@@ -14,7 +14,7 @@
 //! ```
 //! use citree::config::{Config, Preset};
 //! use citree::explain::{Explainer, Options, Settings, words};
-//! use citree::train::{Silent, Start, train};
+//! use citree::train::{Plan, Silent, Start, train};
 //! use citree::treebank::starter;
 //!
 //! # fn main() -> Result<(), citree::error::Error> {
@@ -22,9 +22,11 @@
 //! # let bundle = folder.join("demo.citree");
 //! let device = citree::device::pick("cpu")?;
 //! let config = Config { epochs: 2, ..Config::preset(Preset::Demo) };
-//! let model = train(&config, &starter::train(), &starter::dev(), &bundle, Start::Fresh, &device, &mut Silent)?;
+//! let (treebank, dev, none) = (starter::train(), starter::dev(), citree::encoder::Pretrained::default());
+//! let plan = Plan { config: &config, pretrained: &none, train: &treebank, dev: &dev, device: &device };
+//! let model = train(&plan, &bundle, Start::Fresh, &mut Silent)?;
 //! let model = model.expect("nobody stopped it");
-//! citree::indexing::build(&model, &starter::train(), &bundle, &|_| {})?;
+//! citree::indexing::build(&model, &treebank, &bundle, &|_| {})?;
 //!
 //! let explainer = Explainer::new(&model, &bundle, Settings::default(), &device)?;
 //! let sentence = explainer.parser().split("Anna doesn't like the rain.");

@@ -3,7 +3,7 @@
 
 use crate::config::{Aggregate, Basis, Config};
 use crate::edge::EdgeModel;
-use crate::encoder::{Numbered, Parameters, Vocabulary};
+use crate::encoder::{Encoder, Numbered, Parameters, Pretrained, Vocabulary};
 use crate::error::{Error, Result};
 use crate::files::{TensorFile, write_atomically, write_tensors};
 use crate::score::Scorer;
@@ -24,6 +24,8 @@ pub struct Model {
     pub config: Config,
     /// Its tables.
     pub tables: Tables,
+    /// What it knew before it was trained.
+    pub pretrained: Pretrained,
     /// The model that finds heads.
     pub heads: Trained,
     /// The model that names edges.
@@ -40,11 +42,24 @@ pub struct Tables {
     pub splits: Splits,
 }
 
+/// What a network is made from.
+#[derive(Clone, Copy, Debug)]
+pub struct Blueprint<'a> {
+    /// Sizes and the seed.
+    pub config: &'a Config,
+    /// Words, characters and labels.
+    pub vocabulary: &'a Vocabulary,
+    /// What is known before training.
+    pub pretrained: &'a Pretrained,
+    /// Where it lives.
+    pub device: &'a Device,
+}
+
 /// One of the two models with its support.
 #[derive(Clone, Debug)]
 pub struct Trained {
     task: Task,
-    /// Its variables.
+    /// Its variables; without those of an encoder that it shares.
     pub parameters: Parameters,
     /// The network over them.
     pub edges: EdgeModel,
@@ -79,10 +94,16 @@ impl Model {
             for (name, values) in trained.parameters.values()? {
                 hasher.update(&(name.len() as u64).to_le_bytes()).update(name.as_bytes());
                 hasher.update(&(values.len() as u64).to_le_bytes());
-                let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
-                hasher.update(&bytes);
+                // In pieces that stay in the cache: BERT has tens of millions of values.
+                let mut bytes = [0; 4 * 4096];
+                for piece in values.chunks(4096) {
+                    let room = bytes.as_chunks_mut::<4>().0;
+                    room.iter_mut().zip(piece).for_each(|(bytes, value)| *bytes = value.to_le_bytes());
+                    hasher.update(&bytes[..4 * piece.len()]);
+                }
             }
         }
+        self.pretrained.hash(&mut hasher)?;
         Ok(hasher.finalize().into())
     }
 
@@ -108,39 +129,62 @@ impl Model {
             found: e.to_string(),
             remedy: "train again, or restore the file".to_string(),
         })?;
-        let load = |task| Trained::load(task, &config, &tables.vocabulary, &folder, device);
-        let (heads, labels) = (load(Task::Heads)?, load(Task::Labels)?);
-        Ok(Self { config, tables, heads, labels })
+        let pretrained = Pretrained::load(bundle, config.bert.train, device)?;
+        let blueprint = Blueprint { config: &config, vocabulary: &tables.vocabulary, pretrained: &pretrained, device };
+        let heads = Trained::load(Task::Heads, &blueprint, None, &folder)?;
+        let labels = Trained::load(Task::Labels, &blueprint, heads.shared(&config), &folder)?;
+        Ok(Self { config, tables, pretrained, heads, labels })
     }
 }
 
 impl Trained {
-    /// A model with fresh parameters; the two tasks draw them from different seeds.
-    pub fn new(task: Task, config: &Config, vocabulary: &Vocabulary, device: &Device) -> Result<Self> {
-        Self::with_parameters(Parameters::default(), task, config, vocabulary, device)
+    /// A model with fresh parameters, over an encoder of its own or a shared one; the two tasks draw them from different
+    /// seeds.
+    pub fn new(task: Task, blueprint: &Blueprint, shared: Option<&Encoder>) -> Result<Self> {
+        Self::with_parameters(Parameters::default(), task, blueprint, shared)
     }
 
     fn with_parameters(
         mut parameters: Parameters,
         task: Task,
-        config: &Config,
-        vocabulary: &Vocabulary,
-        device: &Device,
+        blueprint: &Blueprint,
+        shared: Option<&Encoder>,
     ) -> Result<Self> {
+        let Blueprint { config, vocabulary, pretrained, device } = *blueprint;
         let seed = config.seed.wrapping_mul(2).wrapping_add(u64::from(task == Task::Labels));
         let config = Config { seed, ..config.clone() };
         let classes = task.classes(vocabulary.labels().len());
         let weights = (config.system.learning == Basis::Weights).then_some(classes);
-        let edges = EdgeModel::new(&config, vocabulary, weights, &mut parameters, device)?;
+        let encoder = match shared {
+            Some(encoder) => encoder.clone(),
+            None => Encoder::new(&config, vocabulary, pretrained, &mut parameters, device)?,
+        };
+        let edges = EdgeModel::new(&config, encoder, weights, &mut parameters, device)?;
         Ok(Self { task, parameters, edges, sums: None })
     }
 
-    /// Encodes the whole support set, where inference is by instances.
-    pub fn sum_support(&mut self, config: &Config, vocabulary: &Vocabulary, sentences: &[Numbered]) -> Result<()> {
-        self.sums = match config.system.inference {
-            Basis::Weights => None,
-            Basis::Instances => Some(support_sums(&self.edges, self.task, sentences, vocabulary.labels().len())?),
-        };
+    /// The encoder that the other model shares, if they share one.
+    pub fn shared(&self, config: &Config) -> Option<&Encoder> {
+        config.share_encoder.then(|| self.edges.encoder())
+    }
+
+    /// What it decides.
+    pub fn task(&self) -> Task {
+        self.task
+    }
+
+    /// Encodes the support set of models trained together, where inference is by instances.
+    pub fn sum_support(
+        models: &mut [Self],
+        config: &Config,
+        vocabulary: &Vocabulary,
+        sentences: &[&Numbered],
+    ) -> Result<()> {
+        if config.system.inference == Basis::Instances {
+            let edges: Vec<(Task, &EdgeModel)> = models.iter().map(|model| (model.task, &model.edges)).collect();
+            let sums = support_sums(&edges, sentences, vocabulary.labels().len())?;
+            models.iter_mut().zip(sums).for_each(|(model, sums)| model.sums = Some(sums));
+        }
         Ok(())
     }
 
@@ -168,8 +212,9 @@ impl Trained {
         write_tensors(&self.path(folder), &f32s, &f64s, &notes)
     }
 
-    fn load(task: Task, config: &Config, vocabulary: &Vocabulary, folder: &Path, device: &Device) -> Result<Self> {
-        let mut trained = Self::with_parameters(Parameters::blank(), task, config, vocabulary, device)?;
+    fn load(task: Task, blueprint: &Blueprint, shared: Option<&Encoder>, folder: &Path) -> Result<Self> {
+        let Blueprint { config, vocabulary, .. } = *blueprint;
+        let mut trained = Self::with_parameters(Parameters::blank(), task, blueprint, shared)?;
         let path = trained.path(folder);
         let file = TensorFile::read(&path)?;
         let refuse = |expected: String, found: String, remedy: &str| Error::Bundle {

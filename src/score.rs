@@ -1,11 +1,12 @@
 //! Fast mode: candidates against the summed support, a batch of sentences at a time.
 
-use crate::edge::EdgeModel;
-use crate::encoder::{Batch, Numbered, States, length_batches};
+use crate::edge::{EdgeModel, States};
+use crate::encoder::{Batch, Numbered, length_batches};
 use crate::error::Result;
 use crate::ops::Segments;
-use crate::support::gold_edges;
+use crate::support::{Task, gold_edges};
 use candle_core::Tensor;
+use rayon::prelude::*;
 
 /// A trained model with the rows that candidates are compared with.
 #[derive(Clone, Debug)]
@@ -42,9 +43,13 @@ impl Scorer {
     }
 
     /// Encodes sentences for whatever is asked of them next.
-    pub fn encode(&self, sentences: &[&Numbered]) -> Result<Encoded> {
-        let batch = Batch::new(sentences);
-        Ok(Encoded { states: self.model.states(&batch, None)?, segments: batch.segments })
+    pub fn encode(&self, batch: &Batch) -> Result<Encoded> {
+        self.encode_from(&self.model.encoder().states(batch, None)?, batch)
+    }
+
+    /// The same from the states of a shared encoder.
+    pub fn encode_from(&self, encoded: &Tensor, batch: &Batch) -> Result<Encoded> {
+        Ok(Encoded { states: self.model.sides(encoded)?, segments: batch.segments.clone() })
     }
 
     /// Scores of every candidate head, flat: sentence by sentence, `[dependent][head]`, ROOT no dependent.
@@ -70,42 +75,54 @@ impl Scorer {
         &self.model
     }
 
-    /// Share of words whose best head (greedy) is the gold one.
-    pub fn head_accuracy(&self, sentences: &[Numbered]) -> Result<f64> {
-        let (mut right, mut total) = (0, 0);
-        for batch in length_batches(sentences) {
-            let batch: Vec<&Numbered> = batch.iter().map(|&s| &sentences[s]).collect();
-            let scores = self.head_scores(&self.encode(&batch)?)?;
-            let mut rest = scores.as_slice();
-            for sentence in &batch {
-                for word in 1..sentence.len() {
-                    let (row, after) = rest.split_at(sentence.len());
-                    right += usize::from(best(row, Some(word)) == sentence.heads[word]);
-                    rest = after;
-                }
-                total += sentence.len() - 1;
+    /// How many words of a batch have the gold head as their best (greedy).
+    fn right_heads(&self, encoded: &Encoded, batch: &[&Numbered]) -> Result<usize> {
+        let scores = self.head_scores(encoded)?;
+        let mut rest = scores.as_slice();
+        let mut right = 0;
+        for sentence in batch {
+            for word in 1..sentence.len() {
+                let (row, after) = rest.split_at(sentence.len());
+                right += usize::from(best(row, Some(word)) == sentence.heads[word]);
+                rest = after;
             }
         }
-        Ok(right as f64 / (total as f64).max(1.0))
+        Ok(right)
     }
 
-    /// Share of gold edges whose best label is the gold one; a label that training did not show counts as wrong.
-    pub fn label_accuracy(&self, sentences: &[Numbered]) -> Result<f64> {
-        let (mut right, mut total) = (0, 0);
-        for batch in length_batches(sentences) {
-            let batch: Vec<&Numbered> = batch.iter().map(|&s| &sentences[s]).collect();
-            let heads: Vec<&[usize]> = batch.iter().map(|s| s.heads.as_slice()).collect();
-            let scores = self.label_scores(&self.encode(&batch)?, &heads)?;
-            let starts = vec![0; batch.len()];
-            let (.., gold) = gold_edges(&batch, &starts);
-            let known = batch.iter().flat_map(|s| std::iter::repeat_n(!s.labels.is_empty(), s.len() - 1));
-            for ((row, &gold), known) in scores.chunks_exact(self.support.dim(0)?).zip(&gold).zip(known) {
-                right += usize::from(known && best(row, None) == gold as usize);
-            }
-            total += gold.len();
-        }
-        Ok(right as f64 / (total as f64).max(1.0))
+    /// How many gold edges of a batch have the gold label as their best; a label that training did not show is wrong.
+    fn right_labels(&self, encoded: &Encoded, batch: &[&Numbered]) -> Result<usize> {
+        let heads: Vec<&[usize]> = batch.iter().map(|s| s.heads.as_slice()).collect();
+        let scores = self.label_scores(encoded, &heads)?;
+        let (.., gold) = gold_edges(batch, &vec![0; batch.len()]);
+        let known = batch.iter().flat_map(|s| std::iter::repeat_n(!s.labels.is_empty(), s.len() - 1));
+        let rows = scores.chunks_exact(self.support.dim(0)?).zip(&gold).zip(known);
+        Ok(rows.filter(|((row, gold), known)| *known && best(row, None) == **gold as usize).count())
     }
+}
+
+/// For each of these models, the share of words that it decides right: heads (greedy), or labels of gold edges. Several
+/// models must share an encoder, which then runs once.
+pub fn accuracies(models: &[(Task, &Scorer)], sentences: &[Numbered]) -> Result<Vec<f64>> {
+    let Some((_, first)) = models.first() else { return Ok(Vec::new()) };
+    let count = |batch: &Vec<usize>| -> Result<Vec<usize>> {
+        let batch: Vec<&Numbered> = batch.iter().map(|&s| &sentences[s]).collect();
+        let packed = Batch::new(&batch);
+        let states = first.model.encoder().states(&packed, None)?;
+        let right = |&(task, scorer): &(Task, &Scorer)| {
+            let encoded = scorer.encode_from(&states, &packed)?;
+            match task {
+                Task::Heads => scorer.right_heads(&encoded, &batch),
+                Task::Labels => scorer.right_labels(&encoded, &batch),
+            }
+        };
+        models.iter().map(right).collect()
+    };
+    let counts: Result<Vec<Vec<usize>>> = length_batches(sentences).par_iter().map(count).collect();
+    let counts = counts?;
+    let total: usize = sentences.iter().map(|sentence| sentence.len().saturating_sub(1)).sum();
+    let share = |model| counts.iter().map(|right| right[model]).sum::<usize>() as f64 / (total as f64).max(1.0);
+    Ok((0..models.len()).map(share).collect())
 }
 
 /// The place of the largest score; the first of equals.

@@ -6,6 +6,10 @@ use crate::encoder::{Batch, Numbered, length_batches};
 use crate::error::Result;
 use candle_core::{Device, Tensor};
 use citree_index::Sums;
+use rayon::prelude::*;
+
+/// Batches encoded before their rows are added up; bounds the memory.
+const BATCHES: usize = 32;
 
 /// Which of the two decisions of a parser a model is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,18 +54,33 @@ pub fn gold_edges(sentences: &[&Numbered], first_rows: &[usize]) -> (Vec<u32>, V
     (dependents, heads, labels)
 }
 
-/// Encodes every gold edge and adds it to the sum of its class.
-pub fn support_sums(model: &EdgeModel, task: Task, sentences: &[Numbered], labels: usize) -> Result<Sums> {
-    let model = model.frozen()?;
-    let mut sums = Sums::new(task.classes(labels), model.dims());
-    for batch in length_batches(sentences) {
-        let chosen: Vec<&Numbered> = batch.iter().map(|&s| &sentences[s]).collect();
+/// Encodes every gold edge and adds it to the sum of its class, for each of these models. Several models must share an
+/// encoder, which then runs once.
+pub fn support_sums(models: &[(Task, &EdgeModel)], sentences: &[&Numbered], labels: usize) -> Result<Vec<Sums>> {
+    let models: Result<Vec<(Task, EdgeModel)>> =
+        models.iter().map(|&(task, model)| Ok((task, model.frozen()?))).collect();
+    let models = models?;
+    let Some((_, first)) = models.first() else { return Ok(Vec::new()) };
+    let mut sums: Vec<Sums> =
+        models.iter().map(|(task, model)| Sums::new(task.classes(labels), model.dims())).collect();
+    let encode = |batch: &Vec<usize>| -> Result<(Vec<Vec<f32>>, Vec<u32>)> {
+        let chosen: Vec<&Numbered> = batch.iter().map(|&s| sentences[s]).collect();
         let batch = Batch::new(&chosen);
         let (dependents, heads, labels) = gold_edges(&chosen, &batch.first_rows());
-        let rows = model.edge_rows(&model.states(&batch, None)?, &dependents, &heads)?;
-        let values = rows.flatten_all()?.to_vec1::<f32>()?;
-        for (row, &label) in values.chunks_exact(model.dims()).zip(&labels) {
-            sums.add(if task == Task::Heads { 0 } else { label as usize }, row);
+        let encoded = first.encoder().states(&batch, None)?;
+        let rows = |(_, model): &(Task, EdgeModel)| -> Result<Vec<f32>> {
+            Ok(model.edge_rows(&model.sides(&encoded)?, &dependents, &heads)?.flatten_all()?.to_vec1::<f32>()?)
+        };
+        Ok((models.iter().map(rows).collect::<Result<_>>()?, labels))
+    };
+    for batches in length_batches(sentences).chunks(BATCHES) {
+        let encoded: Result<Vec<_>> = batches.par_iter().map(encode).collect();
+        for (values, labels) in encoded? {
+            for (((task, model), sums), values) in models.iter().zip(&mut sums).zip(values) {
+                for (row, &label) in values.chunks_exact(model.dims()).zip(&labels) {
+                    sums.add(if *task == Task::Heads { 0 } else { label as usize }, row);
+                }
+            }
         }
     }
     Ok(sums)

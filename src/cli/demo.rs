@@ -6,8 +6,9 @@ use super::machine::Machine;
 use super::progress::Progress;
 use super::train::report;
 use citree::config::{Config, Preset};
+use citree::encoder::Pretrained;
 use citree::explain::{Explainer, Settings};
-use citree::train::Start;
+use citree::train::{Plan, Start};
 use citree::treebank::starter;
 use std::io::Write;
 use std::path::PathBuf;
@@ -55,7 +56,9 @@ fn train_and_show(args: &Args, bundle: &std::path::Path) -> anyhow::Result<ExitC
     let config = Config::preset(Preset::Demo);
     let mut progress = Progress::start()?;
     writeln!(std::io::stderr(), "training on the {} sentences of the starter treebank", train.len())?;
-    let model = citree::train::train(&config, &train, &dev, bundle, Start::Fresh, &device, &mut progress);
+    let none = Pretrained::default();
+    let plan = Plan { config: &config, pretrained: &none, train: &train, dev: &dev, device: &device };
+    let model = citree::train::train(&plan, bundle, Start::Fresh, &mut progress);
     progress.finish();
     let Some(model) = model? else {
         writeln!(std::io::stderr(), "stopped; the demo keeps nothing of a run that did not finish")?;

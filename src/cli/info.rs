@@ -1,6 +1,7 @@
 //! `citree info`: what a bundle is made of.
 
 use super::machine::Machine;
+use citree::encoder::pretrained::Contents;
 use citree::indexing::{Grouping, TrainingEdges};
 use citree::model::Model;
 use citree_index::{Metric, SpaceFacts};
@@ -42,8 +43,10 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
             "parameters": parameters(model.heads.parameters.values()?) + parameters(model.labels.parameters.values()?),
             "words": model.tables.vocabulary.word_count(),
             "labels": model.tables.vocabulary.labels().len(),
+            "encoder": if model.config.share_encoder { "one for heads and labels" } else { "one each" },
             "bytes": size(&args.bundle.join("model"))?,
         },
+        "pretrained": pretrained(&model, &args.bundle)?,
         "index": index,
     });
     let mut out = std::io::stdout().lock();
@@ -52,6 +55,30 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         _ => show(&mut out, &facts)?,
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// What the model knew before it was trained, and where that is.
+fn pretrained(model: &Model, bundle: &Path) -> anyhow::Result<Value> {
+    let contents = Contents::read(bundle)?;
+    let mut facts = json!({});
+    if let Some(vectors) = contents.word_vectors {
+        facts["word_vectors"] = json!({ "source": vectors.source, "words": vectors.words, "dims": vectors.dims });
+    }
+    if let (Some(kept), Some(bert)) = (contents.bert, &model.pretrained.bert) {
+        facts["bert"] = json!({
+            "dims": bert.shape().hidden_size,
+            "layers": bert.shape().num_hidden_layers,
+            "read": model.config.bert.layers,
+            "trained": model.config.bert.train,
+            "folder": kept.folder.map_or_else(|| "in the bundle".to_string(), |folder| folder.display().to_string()),
+            "hash": kept.hash,
+        });
+    }
+    if facts == json!({}) {
+        return Ok(Value::Null);
+    }
+    facts["bytes"] = json!(size(&bundle.join("pretrained"))?);
+    Ok(facts)
 }
 
 fn index(edges: &TrainingEdges, bundle: &Path) -> anyhow::Result<Value> {

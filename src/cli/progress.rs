@@ -1,7 +1,7 @@
 //! Training as a person sees it: a bar on a terminal, a line an epoch anywhere.
 
 use citree::support::Task;
-use citree::train::{EpochReport, Flow, Observer, StepReport};
+use citree::train::{EpochReport, Flow, Observer, Stage, StepReport};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{IsTerminal, Write};
 use std::sync::Arc;
@@ -50,10 +50,11 @@ impl Progress {
     /// Seconds until both models are done, taking an unknown label epoch to cost as much as a head epoch.
     fn seconds_left(&self, report: &StepReport) -> f64 {
         let done = report.batch as f64 / report.batches.max(1) as f64;
-        let this = self.epoch_seconds[index(report.task)].unwrap_or(report.seconds / done.max(1e-9));
+        let own = usize::from(report.stage == Stage::Labels);
+        let this = self.epoch_seconds[own].unwrap_or(report.seconds / done.max(1e-9));
         let other = self.epoch_seconds[1].unwrap_or(this);
         let rest = this * ((report.epochs - report.epoch) as f64 - done);
-        if report.task == Task::Heads { rest + other * report.epochs as f64 } else { rest }
+        if report.stage == Stage::Heads { rest + other * report.epochs as f64 } else { rest }
     }
 }
 
@@ -77,15 +78,11 @@ fn bar(template: &str) -> anyhow::Result<ProgressBar> {
     Ok(ProgressBar::with_draw_target(Some(0), target).with_style(ProgressStyle::with_template(template)?))
 }
 
-fn index(task: Task) -> usize {
-    usize::from(task == Task::Labels)
-}
-
 impl Observer for Progress {
     fn step(&mut self, report: &StepReport) -> Flow {
         self.bar.set_length(report.batches as u64);
         self.bar.set_position(report.batch as u64);
-        self.bar.set_prefix(format!("{} epoch {}/{}", report.task.name(), report.epoch + 1, report.epochs));
+        self.bar.set_prefix(format!("{} epoch {}/{}", report.stage.name(), report.epoch + 1, report.epochs));
         let left = Duration::from_secs(self.seconds_left(report) as u64);
         self.bar.set_message(format!(
             "loss {:.3}  {:.0} words/s  {} left",
@@ -98,7 +95,7 @@ impl Observer for Progress {
 
     fn epoch(&mut self, report: &EpochReport) {
         let task = if report.task == Task::Labels.name() { Task::Labels } else { Task::Heads };
-        self.epoch_seconds[index(task)] = Some(report.train_seconds + report.dev_seconds);
+        self.epoch_seconds[usize::from(task == Task::Labels)] = Some(report.train_seconds + report.dev_seconds);
         let measure = if task == Task::Heads { "dev UAS (greedy)" } else { "dev labels (gold edges)" };
         self.say(&format!(
             "{:6} epoch {:3}  loss {:7.4}  {measure} {:5.2} %{}  {:.0} words/s",

@@ -4,7 +4,7 @@
 
 use super::*;
 use crate::config::{Preset, System};
-use crate::encoder::Numbered;
+use crate::encoder::{Numbered, Pretrained, Vocabulary};
 use crate::ops::cross_entropy::{Choice, cross_entropy};
 use crate::ops::gradcheck::assert_close;
 use crate::ops::reference_tests::{Reference, assert_loss_gradients, variable};
@@ -89,7 +89,9 @@ fn tiny(system: &str, classes: Option<usize>) -> (EdgeModel, Parameters, Vec<Num
     let sentences = texts.map(|text| Sentence::from_forms(text.split(' ')));
     let vocabulary = Vocabulary::new(&sentences, 1);
     let mut parameters = Parameters::double_precision();
-    let model = EdgeModel::new(&config, &vocabulary, classes, &mut parameters, &Device::Cpu).unwrap();
+    let none = Pretrained::default();
+    let encoder = Encoder::new(&config, &vocabulary, &none, &mut parameters, &Device::Cpu).unwrap();
+    let model = EdgeModel::new(&config, encoder, classes, &mut parameters, &Device::Cpu).unwrap();
     (model, parameters, sentences.iter().map(|s| vocabulary.number(s)).collect())
 }
 

@@ -1,11 +1,14 @@
 //! Sentences packed for the encoder: rows by time for the LSTM, and the way back to rows by sentence.
 
+use super::bert::{Bert, Features, PieceBatch, Pieces};
 use super::vocabulary::Numbered;
+use crate::error::Result;
 use crate::ops::Segments;
 use crate::ops::char_cnn::Spellings;
 use crate::ops::lstm::Steps;
+use candle_core::{Device, Tensor};
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// Candidate edges of a batch; keeps its memory flat whatever the sentences' lengths.
 const MOST_PAIRS: usize = 100_000;
@@ -27,6 +30,14 @@ pub struct Batch {
     pub packed_row: Vec<u32>,
     /// Plain rows by sentence.
     pub segments: Segments,
+    /// Row of the frozen word vectors of every packed row; empty where there are none.
+    pub vectors: Vec<u32>,
+    /// The pieces that BERT reads, its rows being the packed ones; empty where there is no BERT or states are stored.
+    pub pieces: PieceBatch,
+    /// Stored states of BERT: where the packed rows lie, if all sentences have them.
+    stored: Option<(Arc<Features>, Vec<u64>)>,
+    /// Frozen states, once somebody asked: both models read the same.
+    frozen: OnceLock<Vec<Tensor>>,
 }
 
 impl Batch {
@@ -56,7 +67,46 @@ impl Batch {
                 });
             }
         }
-        Self { words, spellings: Arc::new(spellings), spelling_of, steps, packed_row, segments: Segments::new(lengths) }
+        let vectors = sentences.iter().flat_map(|s| &s.vectors).copied().collect::<Vec<u32>>();
+        Self {
+            vectors: pack(&vectors, &packed_row),
+            pieces: pieces_of(sentences, &packed_row),
+            stored: stored_of(sentences, &packed_row),
+            frozen: OnceLock::new(),
+            words,
+            spellings: Arc::new(spellings),
+            spelling_of,
+            steps,
+            packed_row,
+            segments: Segments::new(lengths),
+        }
+    }
+
+    /// Whether every sentence was numbered with BERT.
+    pub fn has_bert(&self) -> bool {
+        self.stored.is_some() || self.pieces.rows.len() == self.words.len()
+    }
+
+    /// The frozen states of BERT of every packed row: after the embedding and each layer, or after the last alone.
+    pub fn frozen_states(&self, bert: &Bert, all: bool, device: &Device) -> Result<Vec<Tensor>> {
+        if let Some(states) = self.frozen.get() {
+            return Ok(states.clone());
+        }
+        let states = match &self.stored {
+            None => bert.rounded_states(&self.pieces, all)?,
+            Some((features, rows)) => {
+                let (dims, count) = (features.dims(), rows.len());
+                let layer = |layer: usize| -> Result<Tensor> {
+                    let mut values = vec![0.0; count * dims];
+                    for (&row, out) in rows.iter().zip(values.chunks_exact_mut(dims)) {
+                        features.read(row, layer, out);
+                    }
+                    Ok(Tensor::from_vec(values, (count, dims), device)?)
+                };
+                (0..features.layers()).map(layer).collect::<Result<_>>()?
+            }
+        };
+        Ok(self.frozen.get_or_init(|| states).clone())
     }
 
     /// First plain row of every sentence.
@@ -65,14 +115,45 @@ impl Batch {
     }
 }
 
+/// Values of plain rows as values of packed rows; nothing unless every row has one.
+fn pack<T: Copy + Default>(plain: &[T], packed_row: &[u32]) -> Vec<T> {
+    if plain.len() != packed_row.len() {
+        return Vec::new();
+    }
+    let mut packed = vec![T::default(); plain.len()];
+    plain.iter().zip(packed_row).for_each(|(&value, &row)| packed[row as usize] = value);
+    packed
+}
+
+fn pieces_of(sentences: &[&Numbered], packed_row: &[u32]) -> PieceBatch {
+    let pieces: Option<Vec<&Pieces>> = sentences.iter().map(|s| s.pieces.as_ref()).collect();
+    let mut pieces = PieceBatch::new(&pieces.unwrap_or_default());
+    pieces.rows = pack(&pieces.rows, packed_row);
+    pieces
+}
+
+fn stored_of(sentences: &[&Numbered], packed_row: &[u32]) -> Option<(Arc<Features>, Vec<u64>)> {
+    let (source, _) = sentences.first()?.stored.as_ref()?;
+    let mut rows = Vec::with_capacity(packed_row.len());
+    for sentence in sentences {
+        let (own, first) = sentence.stored.as_ref()?;
+        if !Arc::ptr_eq(own, source) {
+            return None;
+        }
+        rows.extend((*first..).take(sentence.len()));
+    }
+    Some((source.clone(), pack(&rows, packed_row)))
+}
+
 /// Indices of sentences with words, in batches of similar length and bounded size, for work that learns nothing.
-pub fn length_batches(sentences: &[Numbered]) -> Vec<Vec<usize>> {
-    let mut order: Vec<usize> = (0..sentences.len()).filter(|&s| !sentences[s].is_empty()).collect();
-    order.sort_by_key(|&s| sentences[s].len());
+pub fn length_batches(sentences: &[impl AsRef<Numbered>]) -> Vec<Vec<usize>> {
+    let length = |s: usize| sentences[s].as_ref().len();
+    let mut order: Vec<usize> = (0..sentences.len()).filter(|&s| !sentences[s].as_ref().is_empty()).collect();
+    order.sort_by_key(|&s| length(s));
     let mut batches: Vec<Vec<usize>> = Vec::new();
     let mut pairs = 0;
     for s in order {
-        let more = sentences[s].len().pow(2);
+        let more = length(s).pow(2);
         match batches.last_mut() {
             Some(batch) if batch.len() < MOST_SENTENCES && pairs + more <= MOST_PAIRS => {
                 batch.push(s);
@@ -92,7 +173,7 @@ mod tests {
     use super::*;
 
     fn sentence(length: usize) -> Numbered {
-        Numbered { words: vec![0; length], spellings: vec![], heads: vec![], labels: vec![] }
+        Numbered { words: vec![0; length], ..Numbered::default() }
     }
 
     #[test]

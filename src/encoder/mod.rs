@@ -1,33 +1,55 @@
-//! Words to states: embeddings and character convolution, a BiLSTM, and a dependent and a head vector for each word.
+//! Words to states: embeddings, character convolution, what is pretrained, and a BiLSTM over all of it.
 
 mod batch;
+pub mod bert;
 mod parameters;
+pub mod pretrained;
 mod vocabulary;
+pub mod word_vectors;
 
 pub use batch::{Batch, length_batches};
 pub use parameters::{Init, Parameters};
+pub use pretrained::Pretrained;
 pub use vocabulary::{Numbered, Vocabulary};
 
-use crate::config::Config;
-use crate::error::Result;
+use crate::config::{BertLayers, Config};
+use crate::error::{Error, Result};
 use crate::ops::char_cnn::char_cnn;
 use crate::ops::dropout::dropout;
 use crate::ops::linear::linear;
 use crate::ops::lstm::bilstm;
 use crate::random::Random;
+use bert::{Bert, Network};
 use candle_core::{Device, Tensor};
+use pretrained::NO_VECTOR;
+use std::sync::Arc;
+use word_vectors::WordVectors;
 
-/// The network up to the edge vectors, without dropout unless a generator is given.
+/// The network up to the states of words in their context, without dropout unless a generator is given.
 #[derive(Clone, Debug)]
 pub struct Encoder {
     words: Tensor,
     characters: Tensor,
     char_filter: Tensor,
     char_bias: Tensor,
+    vectors: Option<Arc<WordVectors>>,
+    bert: Option<Reader>,
     layers: Vec<Layer>,
-    dependent: Tensor,
-    head: Tensor,
     dropout: f32,
+}
+
+/// BERT as an encoder reads it.
+#[derive(Clone, Debug)]
+struct Reader {
+    source: Source,
+    /// How much each layer counts, before the softmax, `[layers]`, and a factor `[1]`; without them, the last counts.
+    mix: Option<(Tensor, Tensor)>,
+}
+
+#[derive(Clone, Debug)]
+enum Source {
+    Frozen(Arc<Bert>),
+    Trained(Network),
 }
 
 #[derive(Clone, Debug)]
@@ -40,24 +62,28 @@ struct Layer {
     recurrent: Tensor,
 }
 
-/// What the encoder says of every plain row of a batch.
-#[derive(Clone, Debug)]
-pub struct States {
-    /// `[rows, dims]`: the word as a dependent.
-    pub dependent: Tensor,
-    /// `[rows, dims]`: the word as a head.
-    pub head: Tensor,
-}
-
 impl Encoder {
     /// A new encoder whose parameters are added to `parameters`.
-    pub fn new(config: &Config, vocabulary: &Vocabulary, parameters: &mut Parameters, device: &Device) -> Result<Self> {
+    pub fn new(
+        config: &Config,
+        vocabulary: &Vocabulary,
+        pretrained: &Pretrained,
+        parameters: &mut Parameters,
+        device: &Device,
+    ) -> Result<Self> {
+        let (units, filters) = (config.lstm_units, config.char_filters);
+        let mut width = config.word_dim + filters;
+        width += pretrained.vectors.as_ref().map_or(0, |vectors| vectors.dims());
+        width += pretrained.bert.as_ref().map_or(0, |bert| bert.shape().hidden_size);
+        let bert = match &pretrained.bert {
+            Some(bert) => Some(Reader::new(config, bert, parameters, device)?),
+            None => None,
+        };
         let mut create = |name: &str, shape: &[usize], init| parameters.create(name, shape, init, config.seed, device);
         let uniform = |fan| Init::Uniform { fan };
-        let (units, filters) = (config.lstm_units, config.char_filters);
         let mut layers = Vec::with_capacity(config.lstm_layers);
         for layer in 0..config.lstm_layers {
-            let inputs = if layer == 0 { config.word_dim + filters } else { 2 * units };
+            let inputs = if layer == 0 { width } else { 2 * units };
             layers.push(Layer {
                 input: create(&format!("lstm.{layer}.input"), &[inputs, 8 * units], uniform(units))?,
                 bias: create(&format!("lstm.{layer}.bias"), &[8 * units], uniform(units))?,
@@ -69,9 +95,9 @@ impl Encoder {
             characters: create("characters", &[vocabulary.character_count(), config.char_dim], Init::Normal)?,
             char_filter: create("char_filter", &[config.char_dim, 3 * filters], uniform(3 * config.char_dim))?,
             char_bias: create("char_bias", &[filters], uniform(3 * config.char_dim))?,
+            vectors: pretrained.vectors.clone(),
+            bert,
             layers,
-            dependent: create("dependent", &[2 * units, config.edge_dim], uniform(2 * units))?,
-            head: create("head", &[2 * units, config.edge_dim], uniform(2 * units))?,
             dropout: config.dropout,
         })
     }
@@ -88,33 +114,104 @@ impl Encoder {
             characters: self.characters.detach(),
             char_filter: self.char_filter.detach(),
             char_bias: self.char_bias.detach(),
+            vectors: self.vectors.clone(),
+            bert: self.bert.as_ref().map(Reader::frozen),
             layers: self.layers.iter().map(layer).collect(),
-            dependent: self.dependent.detach(),
-            head: self.head.detach(),
             dropout: self.dropout,
         }
     }
 
-    /// Encodes a batch. With a generator, dropout is applied: to the input, after every LSTM layer.
-    pub fn states(&self, batch: &Batch, mut training: Option<&mut Random>) -> Result<States> {
+    /// The states `[rows, 2 · units]` of the plain rows of a batch. With a generator, dropout is applied: to the input,
+    /// after every LSTM layer, and inside BERT if it is trained along.
+    pub fn states(&self, batch: &Batch, mut training: Option<&mut Random>) -> Result<Tensor> {
         let device = self.words.device();
         let ids = |values: &[u32]| Tensor::from_slice(values, values.len(), device);
-        let mut drop = |x: Tensor| match training.as_deref_mut() {
-            Some(random) => dropout(&x, self.dropout, random),
-            None => Ok(x),
-        };
         let taps = self.characters.matmul(&self.char_filter)?;
         let spellings = char_cnn(&taps, &self.char_bias, batch.spellings.clone())?;
         let words = self.words.index_select(&ids(&batch.words)?, 0)?;
         let spelled = spellings.index_select(&ids(&batch.spelling_of)?, 0)?;
-        // Whatever else is known of a word (frozen vectors, BERT) joins here, a tensor of packed rows each.
-        let mut rows = drop(Tensor::cat(&[words, spelled], 1)?)?;
+        let mut input = vec![words, spelled];
+        if let Some(vectors) = &self.vectors {
+            input.push(known_vectors(vectors, batch, device)?.to_dtype(self.words.dtype())?);
+        }
+        if let Some(reader) = &self.bert {
+            input.push(reader.states(batch, device, training.as_deref_mut())?.to_dtype(self.words.dtype())?);
+        }
+        let mut drop = |x: Tensor| match training.as_deref_mut() {
+            Some(random) => dropout(&x, self.dropout, random),
+            None => Ok(x),
+        };
+        let mut rows = drop(Tensor::cat(&input, 1)?)?;
         for layer in &self.layers {
             let gates = linear(&rows, &layer.input, &layer.bias)?;
             rows = drop(bilstm(&gates, &layer.recurrent, &batch.steps)?)?;
         }
-        let rows = rows.index_select(&ids(&batch.packed_row)?, 0)?;
-        Ok(States { dependent: rows.matmul(&self.dependent)?, head: rows.matmul(&self.head)? })
+        Ok(rows.index_select(&ids(&batch.packed_row)?, 0)?)
+    }
+}
+
+/// The frozen vectors `[packed rows, dims]`, zero where the table does not have the word.
+fn known_vectors(vectors: &WordVectors, batch: &Batch, device: &Device) -> Result<Tensor> {
+    if batch.vectors.len() != batch.words.len() {
+        return Err(Error::Tensor { message: "sentences were numbered without the word vectors".to_string() });
+    }
+    let dims = vectors.dims();
+    let mut values = vec![0.0; batch.vectors.len() * dims];
+    for (&row, out) in batch.vectors.iter().zip(values.chunks_exact_mut(dims)) {
+        if row != NO_VECTOR {
+            vectors.read(row, out);
+        }
+    }
+    Ok(Tensor::from_vec(values, (batch.vectors.len(), dims), device)?)
+}
+
+impl Reader {
+    fn new(config: &Config, bert: &Arc<Bert>, parameters: &mut Parameters, device: &Device) -> Result<Self> {
+        let source = match config.bert.train {
+            true => Source::Trained(bert.trainable(parameters, device)?),
+            false => Source::Frozen(bert.clone()),
+        };
+        let mix = match config.bert.layers {
+            BertLayers::Last => None,
+            BertLayers::Mix => {
+                let layers = bert.shape().num_hidden_layers + 1;
+                let mut constant = |name: &str, values: Vec<f32>| parameters.adopt(name, &Tensor::new(values, device)?);
+                Some((constant("mix.layers", vec![0.0; layers])?, constant("mix.factor", vec![1.0])?))
+            }
+        };
+        Ok(Self { source, mix })
+    }
+
+    fn frozen(&self) -> Self {
+        let source = match &self.source {
+            Source::Frozen(bert) => Source::Frozen(bert.clone()),
+            Source::Trained(network) => Source::Trained(network.frozen()),
+        };
+        Self { source, mix: self.mix.as_ref().map(|(layers, factor)| (layers.detach(), factor.detach())) }
+    }
+
+    /// The states `[packed rows, dims]` that join the input.
+    fn states(&self, batch: &Batch, device: &Device, training: Option<&mut Random>) -> Result<Tensor> {
+        if !batch.has_bert() {
+            return Err(Error::Tensor { message: "sentences were numbered without BERT".to_string() });
+        }
+        let all = self.mix.is_some();
+        let states = match &self.source {
+            Source::Frozen(bert) => batch.frozen_states(bert, all, device)?,
+            Source::Trained(network) => network.states(&batch.pieces, all, training)?,
+        };
+        let last = states.last().ok_or_else(|| Error::Tensor { message: "BERT has no layers".to_string() })?;
+        let Some((weights, factor)) = &self.mix else { return Ok(last.clone()) };
+        if weights.dims1()? != states.len() {
+            let message = format!("{} layers of BERT to mix, but {} weights", states.len(), weights.dims1()?);
+            return Err(Error::Tensor { message });
+        }
+        let weights = candle_nn::ops::softmax(weights, 0)?.broadcast_mul(factor)?;
+        let mut sum = states[0].to_dtype(weights.dtype())?.broadcast_mul(&weights.narrow(0, 0, 1)?)?;
+        for (layer, states) in states.iter().enumerate().skip(1) {
+            sum = (sum + states.to_dtype(weights.dtype())?.broadcast_mul(&weights.narrow(0, layer, 1)?)?)?;
+        }
+        Ok(sum)
     }
 }
 

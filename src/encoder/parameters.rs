@@ -60,6 +60,24 @@ impl Parameters {
         Ok(tensor)
     }
 
+    /// Adds a parameter that starts at these values.
+    pub fn adopt(&mut self, name: &str, start: &Tensor) -> Result<Tensor> {
+        // A copy: the values it starts at belong to somebody else.
+        let var = Var::from_tensor(&start.detach().copy()?.to_dtype(self.dtype)?)?;
+        let tensor = var.as_tensor().clone();
+        self.vars.insert(name.to_string(), var);
+        Ok(tensor)
+    }
+
+    /// The variables of several models as one, their names behind a prefix each.
+    pub fn union<'a>(parts: impl IntoIterator<Item = (&'a str, &'a Self)>) -> Self {
+        let mut union = Self::default();
+        for (prefix, part) in parts {
+            union.vars.extend(part.vars.iter().map(|(name, var)| (format!("{prefix}{name}"), var.clone())));
+        }
+        union
+    }
+
     /// All variables by name.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Var)> {
         self.vars.iter().map(|(name, var)| (name.as_str(), var))

@@ -1,8 +1,10 @@
 //! Words, characters and labels as numbers, fixed when training begins.
 
+use super::bert::{Features, Pieces};
 use crate::treebank::Sentence;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 const UNKNOWN: u32 = 0;
 const ROOT: u32 = 1;
@@ -21,7 +23,7 @@ pub struct Vocabulary {
 }
 
 /// A sentence as numbers; position 0 is ROOT.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Numbered {
     /// Word ids.
     pub words: Vec<u32>,
@@ -31,6 +33,12 @@ pub struct Numbered {
     pub heads: Vec<usize>,
     /// Gold labels; 0 at ROOT. Empty where the sentence has a label that training did not show.
     pub labels: Vec<u32>,
+    /// Rows of the frozen word vectors; empty where there are none.
+    pub vectors: Vec<u32>,
+    /// The sentence as BERT reads it, where its states are not stored.
+    pub pieces: Option<Pieces>,
+    /// Stored states of BERT, and the row of ROOT in them.
+    pub stored: Option<(Arc<Features>, u64)>,
 }
 
 impl Numbered {
@@ -42,6 +50,12 @@ impl Numbered {
     /// Whether there is no word but ROOT.
     pub fn is_empty(&self) -> bool {
         self.words.len() <= 1
+    }
+}
+
+impl AsRef<Numbered> for Numbered {
+    fn as_ref(&self) -> &Self {
+        self
     }
 }
 
@@ -92,7 +106,7 @@ impl Vocabulary {
         word as usize >= RESERVED
     }
 
-    /// Turns a sentence into numbers.
+    /// Turns a sentence into numbers, without what is pretrained.
     pub fn number(&self, sentence: &Sentence) -> Numbered {
         let words = sentence.words();
         let word_ids = words.iter().map(|w| self.words.get(&w.form.to_lowercase()).copied().unwrap_or(UNKNOWN));
@@ -107,6 +121,7 @@ impl Vocabulary {
             spellings: std::iter::once(vec![ROOT]).chain(words.iter().map(|w| spelling(&w.form))).collect(),
             heads: sentence.gold_heads().map(|heads| [vec![0], heads].concat()).unwrap_or_default(),
             labels: labels.map(|labels| [vec![0], labels].concat()).unwrap_or_default(),
+            ..Numbered::default()
         }
     }
 }

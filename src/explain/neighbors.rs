@@ -2,7 +2,6 @@
 
 use super::Explainer;
 use crate::edge::edge_vectors;
-use crate::encoder::Numbered;
 use crate::error::{Error, Result};
 use crate::support::Task;
 use crate::treebank::Sentence;
@@ -93,10 +92,10 @@ impl Explainer {
             let message = format!("sentence {sentence} has words without a head; leave out --gold to parse it");
             return Err(Error::Explanation { message });
         }
-        let vocabulary = &self.parser.tables().vocabulary;
-        let numbered: Vec<Numbered> = sentences.iter().map(|sentence| vocabulary.number(sentence)).collect();
+        let numbered = self.parser.number(sentences)?;
         let heads: Vec<&[usize]> = numbered.iter().map(|sentence| sentence.heads.as_slice()).collect();
-        let rows = edge_vectors(self.parser.scorer(ask.space).model(), &numbered, &heads)?.concat();
+        let model = self.parser.scorer(ask.space).model();
+        let rows = edge_vectors(&[model], false, &numbered, &heads)?.concat().concat();
         let edges = sentences.iter().map(|sentence| {
             let words = sentence.words().iter().zip(1..);
             words.map(|(word, at)| EdgeNeighbors::of(at, word.head.unwrap_or_default(), &word.label)).collect()

@@ -2,7 +2,7 @@
 
 use super::{Explainer, Inference, Side};
 use crate::edge::EdgeModel;
-use crate::encoder::States;
+use crate::edge::States;
 use crate::error::Result;
 use crate::parse::{Analysis, Parse, probability};
 use crate::support::Task;

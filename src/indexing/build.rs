@@ -5,7 +5,6 @@ use super::groups::Numbering;
 use super::record::TrainingSentence;
 use crate::config::Similarity;
 use crate::edge::{EdgeModel, edge_vectors};
-use crate::encoder::Numbered;
 use crate::error::{Error, Result};
 use crate::model::Model;
 use crate::treebank::{Sentence, write_sentence};
@@ -86,10 +85,11 @@ pub fn build(model: &Model, sentences: &[Sentence], bundle: &Path, tell: &(dyn F
     let (heads_model, labels_model) = (model.heads.edges.frozen()?, model.labels.edges.frozen()?);
     for (chunk, part) in sentences.chunks(CHUNK).enumerate() {
         tell(Step::Encoding { done: chunk * CHUNK, total: sentences.len() });
-        let numbered: Vec<Numbered> = part.iter().map(|sentence| vocabulary.number(sentence)).collect();
+        let numbered = model.pretrained.number(vocabulary, part)?;
         let heads: Vec<&[usize]> = numbered.iter().map(|sentence| sentence.heads.as_slice()).collect();
-        let head_rows = edge_vectors(&heads_model, &numbered, &heads)?;
-        let label_rows = edge_vectors(&labels_model, &numbered, &heads)?;
+        let models = [&heads_model, &labels_model];
+        let vectors = edge_vectors(&models, model.config.share_encoder, &numbered, &heads)?;
+        let [head_rows, label_rows] = &vectors[..] else { continue };
         for (offset, sentence) in part.iter().enumerate() {
             let at = chunk * CHUNK + offset;
             let number = builder.add_sentence(&TrainingSentence::encode(sentence, &documents[at]))?;

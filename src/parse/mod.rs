@@ -3,7 +3,8 @@
 pub mod tree;
 
 use crate::config::Aggregate;
-use crate::encoder::{Numbered, States, length_batches};
+use crate::edge::States;
+use crate::encoder::{Batch, Numbered, Pretrained, length_batches};
 use crate::error::{Error, Result};
 use crate::model::{Model, Tables};
 use crate::score::{Scorer, best};
@@ -45,6 +46,9 @@ pub struct Analysis {
 #[derive(Clone, Debug)]
 pub struct Parser {
     tables: Tables,
+    pretrained: Pretrained,
+    /// Whether both scorers have the same encoder, which then runs once.
+    shared: bool,
     heads: Scorer,
     labels: Scorer,
     decode: Decode,
@@ -87,7 +91,8 @@ impl Parser {
 
     fn with_scorers(model: &Model, decode: Decode, [heads, labels]: [Scorer; 2]) -> Self {
         let root = model.tables.vocabulary.labels().iter().position(|label| label == "root");
-        Self { tables: model.tables.clone(), heads, labels, decode, root }
+        let (tables, pretrained) = (model.tables.clone(), model.pretrained.clone());
+        Self { tables, pretrained, shared: model.config.share_encoder, heads, labels, decode, root }
     }
 
     /// Cuts a line of plain text into the words of one sentence, as the training treebank would.
@@ -110,7 +115,7 @@ impl Parser {
                 most: MOST_WORDS,
             });
         }
-        let numbered: Vec<Numbered> = sentences.iter().map(|s| self.tables.vocabulary.number(s)).collect();
+        let numbered = self.number(sentences)?;
         let batches = length_batches(&numbered);
         let analysed: Result<Vec<Vec<Analysis>>> =
             batches.par_iter().map(|batch| self.analyse_batch(&numbered, batch)).collect();
@@ -134,9 +139,16 @@ impl Parser {
         &self.tables
     }
 
+    /// Sentences as the models read them.
+    pub fn number(&self, sentences: &[Sentence]) -> Result<Vec<Numbered>> {
+        self.pretrained.number(&self.tables.vocabulary, sentences)
+    }
+
     fn analyse_batch(&self, numbered: &[Numbered], batch: &[usize]) -> Result<Vec<Analysis>> {
         let sentences: Vec<&Numbered> = batch.iter().map(|&s| &numbered[s]).collect();
-        let encoded = self.heads.encode(&sentences)?;
+        let packed = Batch::new(&sentences);
+        let states = self.heads.model().encoder().states(&packed, None)?;
+        let encoded = self.heads.encode_from(&states, &packed)?;
         let scores = self.heads.head_scores(&encoded)?;
         let mut rest = scores.as_slice();
         let mut parses = Vec::with_capacity(batch.len());
@@ -155,7 +167,10 @@ impl Parser {
         }
         let heads: Vec<&[usize]> = parses.iter().map(|parse| parse.heads.as_slice()).collect();
         let names = self.tables.vocabulary.labels();
-        let label_encoded = self.labels.encode(&sentences)?;
+        let label_encoded = match self.shared {
+            true => self.labels.encode_from(&states, &packed)?,
+            false => self.labels.encode(&packed)?,
+        };
         let scores = self.labels.label_scores(&label_encoded, &heads)?;
         let mut rest = scores.as_slice();
         let mut analyses = Vec::with_capacity(batch.len());

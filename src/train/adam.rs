@@ -1,5 +1,7 @@
 //! Adam in place, with gradient clipping, its state open to be saved.
 
+mod plain;
+
 use crate::encoder::Parameters;
 use crate::error::Result;
 use crate::ops::real::vectorised;
@@ -13,48 +15,115 @@ const BETA_2: f64 = 0.999;
 const EPSILON: f32 = 1e-8;
 const CHUNK: usize = 16_384;
 
-/// Both moments of every parameter and the number of steps taken.
-#[derive(Clone, Debug, Default, PartialEq)]
+/// The moments of every parameter and the number of steps taken.
+#[derive(Clone, Debug, Default)]
 pub struct Adam {
     /// Steps taken.
     pub steps: u64,
-    /// By parameter name: running mean of the gradient, running mean of its square.
-    pub moments: BTreeMap<String, (Vec<f32>, Vec<f32>)>,
+    /// By parameter name.
+    pub moments: BTreeMap<String, Moments>,
+}
+
+/// Running mean of a parameter's gradient, and of its square; kept where the parameter is.
+#[derive(Clone, Debug)]
+pub enum Moments {
+    /// In the memory of the processor.
+    Host(Vec<f32>, Vec<f32>),
+    /// On another device.
+    Device(Tensor, Tensor),
+}
+
+impl Moments {
+    /// Both as numbers.
+    pub fn values(&self) -> Result<(Vec<f32>, Vec<f32>)> {
+        let values = |tensor: &Tensor| tensor.flatten_all()?.to_vec1::<f32>();
+        Ok(match self {
+            Self::Host(first, second) => (first.clone(), second.clone()),
+            Self::Device(first, second) => (values(first)?, values(second)?),
+        })
+    }
+}
+
+/// What one step has in common for all parameters.
+struct Step<'a> {
+    shrink: f32,
+    correction: f32,
+    /// The share of the first moment that is known by now.
+    known: f64,
+    rate: &'a dyn Fn(&str) -> f64,
+}
+
+impl Step<'_> {
+    fn rate(&self, name: &str) -> f32 {
+        ((self.rate)(name) / self.known) as f32
+    }
 }
 
 impl Adam {
-    /// One step along the gradients, cut to length `clip`. Returns their length before the cut.
-    pub fn step(&mut self, parameters: &Parameters, grads: &GradStore, rate: f64, clip: f64) -> Result<f64> {
-        let mut squares = 0.0;
-        for (_, var) in parameters.iter() {
-            if let Some(grad) = grads.get(var) {
-                squares += sum_of_squares(&grad.flatten_all()?.to_vec1::<f32>()?);
-            }
-        }
-        let length = squares.sqrt();
+    /// One step along the gradients, cut to length `clip`, each parameter at the rate of its name. Returns their length
+    /// before the cut.
+    pub fn step(
+        &mut self,
+        parameters: &Parameters,
+        grads: &GradStore,
+        rate: impl Fn(&str) -> f64,
+        clip: f64,
+    ) -> Result<f64> {
+        let on_host = parameters.iter().all(|(_, var)| var.device().is_cpu());
+        self.step_by(if on_host { fused } else { plain::update }, on_host, parameters, grads, &rate, clip)
+    }
+
+    fn step_by(
+        &mut self,
+        update: fn(&mut Self, &Parameters, &GradStore, &Step) -> Result<()>,
+        on_host: bool,
+        parameters: &Parameters,
+        grads: &GradStore,
+        rate: &dyn Fn(&str) -> f64,
+        clip: f64,
+    ) -> Result<f64> {
+        let length = if on_host { length(parameters, grads)? } else { plain::length(parameters, grads)? };
         self.steps += 1;
         let steps = self.steps as i32;
-        for (name, var) in parameters.iter() {
-            let Some(grad) = grads.get(var) else { continue };
-            let count = var.elem_count();
-            let moments = self.moments.entry(name.to_string()).or_insert_with(|| (vec![0.0; count], vec![0.0; count]));
-            let update = Update {
-                moments: Mutex::new(moments),
-                // The same small constant as PyTorch's clip_grad_norm_.
-                shrink: (clip / (length + 1e-6)).min(1.0) as f32,
-                rate: (rate / (1.0 - BETA_1.powi(steps))) as f32,
-                correction: (1.0 / (1.0 - BETA_2.powi(steps)).sqrt()) as f32,
-            };
-            if var.device().is_cpu() {
-                var.inplace_op2(&grad.contiguous()?, &update)?;
-            } else {
-                let mut values = var.flatten_all()?.to_vec1::<f32>()?;
-                update.apply(&mut values, &grad.flatten_all()?.to_vec1::<f32>()?);
-                var.set(&Tensor::from_vec(values, var.shape(), var.device())?)?;
-            }
-        }
+        let step = Step {
+            // The same small constant as PyTorch's clip_grad_norm_.
+            shrink: (clip / (length + 1e-6)).min(1.0) as f32,
+            correction: (1.0 / (1.0 - BETA_2.powi(steps)).sqrt()) as f32,
+            known: 1.0 - BETA_1.powi(steps),
+            rate,
+        };
+        update(self, parameters, grads, &step)?;
         Ok(length)
     }
+}
+
+fn length(parameters: &Parameters, grads: &GradStore) -> Result<f64> {
+    let mut squares = 0.0;
+    for (_, var) in parameters.iter() {
+        if let Some(grad) = grads.get(var) {
+            squares += sum_of_squares(&grad.flatten_all()?.to_vec1::<f32>()?);
+        }
+    }
+    Ok(squares.sqrt())
+}
+
+/// Moves every parameter in place.
+fn fused(adam: &mut Adam, parameters: &Parameters, grads: &GradStore, step: &Step) -> Result<()> {
+    for (name, var) in parameters.iter() {
+        let Some(grad) = grads.get(var) else { continue };
+        let count = var.elem_count();
+        let moments = adam.moments.entry(name.to_string());
+        let moments = moments.or_insert_with(|| Moments::Host(vec![0.0; count], vec![0.0; count]));
+        if let Moments::Device(..) = moments {
+            let (first, second) = moments.values()?;
+            *moments = Moments::Host(first, second);
+        }
+        let Moments::Host(first, second) = moments else { continue };
+        let Step { shrink, correction, .. } = *step;
+        let update = Update { moments: Mutex::new((first, second)), shrink, rate: step.rate(name), correction };
+        var.inplace_op2(&grad.contiguous()?, &update)?;
+    }
+    Ok(())
 }
 
 /// In chunks of fixed size, so that the result does not depend on the number of threads.
@@ -64,7 +133,7 @@ fn sum_of_squares(values: &[f32]) -> f64 {
 }
 
 struct Update<'a> {
-    moments: Mutex<&'a mut (Vec<f32>, Vec<f32>)>,
+    moments: Mutex<(&'a mut Vec<f32>, &'a mut Vec<f32>)>,
     shrink: f32,
     rate: f32,
     correction: f32,
@@ -73,7 +142,7 @@ struct Update<'a> {
 impl Update<'_> {
     fn apply(&self, values: &mut [f32], grads: &[f32]) {
         let Ok(mut moments) = self.moments.lock() else { return };
-        let (first, second) = &mut **moments;
+        let (first, second) = &mut *moments;
         let (shrink, rate, correction) = (self.shrink, self.rate, self.correction);
         let (b1, b2) = (BETA_1 as f32, BETA_2 as f32);
         let chunks = values.par_chunks_mut(CHUNK).zip(grads.par_chunks(CHUNK));
@@ -127,7 +196,13 @@ mod tests {
     use candle_core::{DType, Device};
 
     #[test]
-    fn every_step_is_pytorchs_with_clipping_and_falling_rate() {
+    fn every_step_is_pytorchs_with_clipping_and_falling_rate_by_the_kernel_and_by_plain_operations() {
+        for kernel in [true, false] {
+            steps_are_pytorchs(kernel);
+        }
+    }
+
+    fn steps_are_pytorchs(kernel: bool) {
         let reference = Reference::new(include_str!("../../tools/reference/values/adam.json"));
         let number = |name: &str| reference.plain::<f64>(name);
         let mut parameters = Parameters::default();
@@ -147,7 +222,9 @@ mod tests {
                 loss = (loss + (var.as_tensor() * gradient).unwrap().sum_all().unwrap()).unwrap();
             }
             let rate = number("rate") / (1.0 + number("decay") * step as f64);
-            let found = adam.step(&parameters, &loss.backward().unwrap(), rate, number("clip")).unwrap();
+            let update = if kernel { fused } else { plain::update };
+            let (grads, clip) = (loss.backward().unwrap(), number("clip"));
+            let found = adam.step_by(update, kernel, &parameters, &grads, &|_| rate, clip).unwrap();
             assert!((found - norm).abs() < 1e-5, "step {step}: gradients of length {found}, not {norm}");
             for (name, var) in parameters.iter() {
                 assert_close(var, &reference.tensor(&format!("{name}.{}", step + 1)), 1e-6).unwrap();

@@ -1,6 +1,6 @@
 //! A training run on disk: parameters, both moments of Adam and where the run stands, in one file, replaced atomically.
 
-use super::adam::Adam;
+use super::adam::{Adam, Moments};
 use crate::encoder::Parameters;
 use crate::error::{Error, Result};
 use crate::files::{TensorFile, write_tensors};
@@ -12,15 +12,17 @@ use std::path::Path;
 /// Writes a checkpoint; a kill at any moment leaves the old or the new one whole.
 pub fn save(path: &Path, parameters: &Parameters, adam: &Adam, state: &impl Serialize) -> Result<()> {
     let text = serde_json::to_string(state).map_err(|e| Error::Tensor { message: e.to_string() })?;
-    let values = parameters.values()?;
-    let mut tensors: Vec<(String, Vec<usize>, &[f32])> = Vec::new();
-    for (name, values) in &values {
-        tensors.push((format!("parameter/{name}"), vec![values.len()], values));
-        if let Some((first, second)) = adam.moments.get(name) {
-            tensors.push((format!("first/{name}"), vec![first.len()], first));
-            tensors.push((format!("second/{name}"), vec![second.len()], second));
+    let mut values: BTreeMap<String, Vec<f32>> = BTreeMap::new();
+    for (name, parameter) in parameters.values()? {
+        if let Some(moments) = adam.moments.get(&name) {
+            let (first, second) = moments.values()?;
+            values.insert(format!("first/{name}"), first);
+            values.insert(format!("second/{name}"), second);
         }
+        values.insert(format!("parameter/{name}"), parameter);
     }
+    let tensors: Vec<_> =
+        values.iter().map(|(name, values)| (name.clone(), vec![values.len()], values.as_slice())).collect();
     write_tensors(path, &tensors, &[], &[("state", text), ("steps", adam.steps.to_string())])
 }
 
@@ -42,7 +44,7 @@ pub fn load<S: DeserializeOwned>(path: &Path, parameters: &Parameters) -> Result
         let fetch = |kind: &str| file.f32s(&format!("{kind}/{name}")).filter(|v| v.len() == var.elem_count());
         values.insert(name.to_string(), fetch("parameter").ok_or_else(|| damaged(&format!("no parameter {name}")))?);
         if let (Some(first), Some(second)) = (fetch("first"), fetch("second")) {
-            adam.moments.insert(name.to_string(), (first, second));
+            adam.moments.insert(name.to_string(), Moments::Host(first, second));
         }
     }
     parameters.set_values(&values)?;

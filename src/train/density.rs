@@ -3,8 +3,8 @@
 //! A score is the log of the mean of exp(similarity) over the support edges, so that near edges count for much and far
 //! ones for nothing: what an explanation cites then carries the decision.
 
-use crate::edge::EdgeModel;
-use crate::encoder::{Numbered, States};
+use crate::edge::{EdgeModel, States};
+use crate::encoder::Numbered;
 use crate::error::Result;
 use crate::ops::cross_entropy::{Choice, cross_entropy};
 use candle_core::{D, Tensor};

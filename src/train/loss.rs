@@ -1,15 +1,16 @@
-//! The two losses, each with query and support sentences encoded in one batch.
+//! The two losses, each or both with query and support sentences encoded in one batch.
 
 use super::density;
+use super::memory::Memory;
 use super::sample::{EdgeAt, with_unknown_words};
-use crate::config::{Aggregate, Config, LabelSupport, Rule};
-use crate::edge::EdgeModel;
-use crate::encoder::{Batch, Numbered, States, Vocabulary};
-use crate::error::Result;
+use crate::config::{Aggregate, Basis, Config, HeadSupport, LabelSupport, Rule};
+use crate::edge::{EdgeModel, States};
+use crate::encoder::{Batch, Numbered, Vocabulary};
+use crate::error::{Error, Result};
 use crate::ops::Segments;
 use crate::ops::cross_entropy::{Choice, cross_entropy};
 use crate::random::Random;
-use crate::support::gold_edges;
+use crate::support::{Task, gold_edges};
 use candle_core::{DType, Tensor};
 
 /// What a loss needs beside the model: the whole training set to draw support from.
@@ -24,21 +25,72 @@ pub struct Material<'a> {
     pub by_label: &'a [Vec<EdgeAt>],
 }
 
+/// Sentences drawn and packed for one step: the query, then the support of heads, then that of labels.
+struct Lesson<'a> {
+    sentences: &'a [Numbered],
+    batch: Batch,
+    /// Query sentences.
+    queries: usize,
+    /// Query sentences and support sentences of the head model.
+    heads_end: usize,
+    /// The support edge of each sentence after these, with its label.
+    drawn: Vec<(u32, EdgeAt)>,
+    /// Labels whose support is remembered.
+    remembered: Vec<u32>,
+}
+
 impl Material<'_> {
+    /// The sum of the mean losses of these models' decisions on the query sentences. Several models must share an
+    /// encoder, which then runs once.
+    pub fn loss(
+        &self,
+        models: &[(Task, &EdgeModel)],
+        query: &[usize],
+        memory: &mut Memory,
+        random: &mut Random,
+    ) -> Result<Tensor> {
+        let Some((_, first)) = models.first() else { return Err(Error::Training { message: "no model".to_string() }) };
+        let by_weights = self.config.system.learning == Basis::Weights;
+        let learns = |task: Task| !by_weights && models.iter().any(|&(of, _)| of == task);
+        let sampled = learns(Task::Heads) && self.config.head_support == HeadSupport::Sampled;
+        let supports = if sampled { self.config.support_sentences } else { 0 };
+        let support: Vec<usize> = (0..supports).map(|_| random.below(self.sentences.len())).collect();
+        let needy = if learns(Task::Labels) { self.needy_labels(query) } else { Vec::new() };
+        let remembers =
+            |&label: &u32| self.config.label_support == LabelSupport::Memory && memory.knows(label as usize);
+        let (remembered, needy): (Vec<u32>, Vec<u32>) = needy.into_iter().partition(remembers);
+        let drawn = self.drawn_edges(&needy, random);
+        let drawn_sentences: Vec<usize> = drawn.iter().map(|&(_, (sentence, _))| sentence as usize).collect();
+        let sentences = self.prepared(query.iter().chain(&support).chain(&drawn_sentences), random);
+        let batch = Batch::new(&sentences.iter().collect::<Vec<_>>());
+        let encoded = first.encoder().states(&batch, Some(random))?;
+        let (queries, heads_end) = (query.len(), query.len() + supports);
+        let lesson = Lesson { sentences: &sentences, batch, queries, heads_end, drawn, remembered };
+        let mut sum: Option<Tensor> = None;
+        for &(task, model) in models {
+            let states = model.sides(&encoded)?;
+            let loss = match task {
+                Task::Heads => self.head_loss(model, states, &lesson)?,
+                Task::Labels => self.label_loss(model, &states, &lesson, memory)?,
+            };
+            sum = Some(sum.map_or(Ok(loss.clone()), |sum| sum + &loss)?);
+        }
+        sum.ok_or_else(|| Error::Training { message: "no model".to_string() })
+    }
+
     /// The mean loss of the head decisions of the query sentences.
-    pub fn head_loss(&self, model: &EdgeModel, query: &[usize], random: &mut Random) -> Result<Tensor> {
-        let weights = model.weight_rows()?;
-        let supports = if weights.is_some() { 0 } else { self.config.support_sentences };
-        let drawn = (0..supports).map(|_| random.below(self.sentences.len())).collect::<Vec<_>>();
-        let sentences = self.prepared(query.iter().chain(&drawn), random);
-        let sentences: Vec<&Numbered> = sentences.iter().collect();
-        let batch = Batch::new(&sentences);
+    fn head_loss(&self, model: &EdgeModel, states: States, lesson: &Lesson) -> Result<Tensor> {
+        let Lesson { batch, queries, heads_end, .. } = lesson;
+        let sentences: Vec<&Numbered> = lesson.sentences[..*heads_end].iter().collect();
         let first_rows = batch.first_rows();
-        let states = model.states(&batch, Some(random))?;
-        let rows = match weights {
+        let rows = match model.weight_rows()? {
             Some(weights) => weights,
             None => {
-                let (dependents, heads, _) = gold_edges(&sentences[query.len()..], &first_rows[query.len()..]);
+                let support = match self.config.head_support {
+                    HeadSupport::Sampled => *queries..*heads_end,
+                    HeadSupport::Batch => 0..*queries,
+                };
+                let (dependents, heads, _) = gold_edges(&sentences[support.clone()], &first_rows[support]);
                 model.edge_rows(&states, &dependents, &heads)?
             }
         };
@@ -46,13 +98,13 @@ impl Material<'_> {
             Aggregate::Mean => rows.mean(0)?,
             Aggregate::Sum => rows.sum(0)?,
         };
-        let segments = Segments::new(batch.segments.lengths()[..query.len()].to_vec());
+        let segments = Segments::new(batch.segments.lengths()[..*queries].to_vec());
         let states = States {
             dependent: states.dependent.narrow(0, 0, segments.rows())?,
             head: states.head.narrow(0, 0, segments.rows())?,
         };
         let scores = model.candidate_scores(&states, &segments, &support)?;
-        let sentences = &sentences[..query.len()];
+        let sentences = &sentences[..*queries];
         let loss = cross_entropy(&scores, head_choices(sentences))?;
         match self.config.rule {
             Rule::Sum => Ok(loss),
@@ -64,28 +116,32 @@ impl Material<'_> {
     }
 
     /// The mean loss of the label decisions on the gold edges of the query sentences.
-    pub fn label_loss(&self, model: &EdgeModel, query: &[usize], random: &mut Random) -> Result<Tensor> {
+    fn label_loss(&self, model: &EdgeModel, states: &States, lesson: &Lesson, memory: &mut Memory) -> Result<Tensor> {
+        let Lesson { sentences, batch, queries, heads_end, drawn, remembered } = lesson;
         let labels = self.vocabulary.labels().len();
         let weights = model.weight_rows()?;
-        let drawn = if weights.is_some() { Vec::new() } else { self.drawn_edges(query, random) };
-        let drawn_sentences: Vec<usize> = drawn.iter().map(|&(_, (sentence, _))| sentence as usize).collect();
-        let sentences = self.prepared(query.iter().chain(&drawn_sentences), random);
-        let sentences: Vec<&Numbered> = sentences.iter().collect();
-        let batch = Batch::new(&sentences);
         let first_rows = batch.first_rows();
-        let states = model.states(&batch, Some(random))?;
-
-        let (dependents, heads, gold) = gold_edges(&sentences[..query.len()], &first_rows);
-        let rows = model.edge_rows(&states, &dependents, &heads)?;
+        let (dependents, heads, gold) = gold_edges(&sentences[..*queries].iter().collect::<Vec<_>>(), &first_rows);
+        let rows = model.edge_rows(states, &dependents, &heads)?;
         let drawn_rows = || -> Result<Tensor> {
-            let place = |at: usize, position: usize| (first_rows[query.len() + at] + position) as u32;
+            let place = |at: usize, position: usize| (first_rows[heads_end + at] + position) as u32;
             let words = drawn.iter().map(|&(_, (_, word))| word as usize).enumerate();
             let (dependents, heads): (Vec<u32>, Vec<u32>) =
-                words.map(|(at, word)| (place(at, word), place(at, sentences[query.len() + at].heads[word]))).unzip();
-            model.edge_rows(&states, &dependents, &heads)
+                words.map(|(at, word)| (place(at, word), place(at, sentences[heads_end + at].heads[word]))).unzip();
+            model.edge_rows(states, &dependents, &heads)
         };
-        let drawn_rows = if drawn.is_empty() { None } else { Some(drawn_rows()?) };
-        let drawn_labels: Vec<u32> = drawn.iter().map(|&(label, _)| label).collect();
+        let mut others = Vec::new();
+        if !drawn.is_empty() {
+            others.push(drawn_rows()?);
+        }
+        if !remembered.is_empty() {
+            others.push(memory.recall(remembered, &rows)?);
+        }
+        let drawn_rows = if others.is_empty() { None } else { Some(Tensor::cat(&others, 0)?) };
+        let drawn_labels: Vec<u32> = drawn.iter().map(|&(label, _)| label).chain(remembered.iter().copied()).collect();
+        if self.config.label_support == LabelSupport::Memory {
+            memory.see(&rows, &gold, labels)?;
+        }
         let scores = match (weights, &drawn_rows, self.config.label_support) {
             (Some(weights), ..) => model.class_scores(&rows, &weights)?,
             (None, Some(drawn), LabelSupport::Sampled) => model.class_scores(&rows, drawn)?,
@@ -107,17 +163,25 @@ impl Material<'_> {
         }
     }
 
-    /// Support edges from outside the batch, with their labels: one for every label, or only for labels of which the
-    /// batch has less than two, since an edge is no evidence for itself.
-    fn drawn_edges(&self, query: &[usize], random: &mut Random) -> Vec<(u32, EdgeAt)> {
+    /// Labels that need support from outside the batch: all, or only those of which the batch has less than two, since an
+    /// edge is no evidence for itself.
+    fn needy_labels(&self, query: &[usize]) -> Vec<u32> {
         let mut counts = vec![0; self.by_label.len()];
-        if self.config.label_support == LabelSupport::Batch {
+        if self.config.label_support != LabelSupport::Sampled {
             for &label in query.iter().flat_map(|&s| &self.sentences[s].labels[1..]) {
                 counts[label as usize] += 1;
             }
         }
-        let draw = |(label, edges): (usize, &Vec<EdgeAt>)| (label as u32, edges[random.below(edges.len())]);
-        self.by_label.iter().enumerate().filter(|&(label, _)| counts[label] < 2).map(draw).collect()
+        (0..self.by_label.len()).filter(|&label| counts[label] < 2).map(|label| label as u32).collect()
+    }
+
+    /// A support edge for each of these labels.
+    fn drawn_edges(&self, labels: &[u32], random: &mut Random) -> Vec<(u32, EdgeAt)> {
+        let mut draw = |&label: &u32| {
+            let edges = &self.by_label[label as usize];
+            (label, edges[random.below(edges.len())])
+        };
+        labels.iter().map(&mut draw).collect()
     }
 
     fn prepared<'s>(&self, chosen: impl Iterator<Item = &'s usize>, random: &mut Random) -> Vec<Numbered> {

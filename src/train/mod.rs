@@ -1,20 +1,21 @@
-//! Training: two independent models, heads then labels, each resumable to the same bytes.
+//! Training: two independent models, heads then labels, or both on one encoder; each run resumable to the same bytes.
 
 mod adam;
 mod checkpoint;
 mod curve;
 mod density;
 mod loss;
+mod memory;
 mod run;
 mod sample;
 
 pub use run::{Data, Run};
 
 use crate::config::Config;
-use crate::encoder::Vocabulary;
+use crate::encoder::{Pretrained, Vocabulary};
 use crate::error::{Error, Result};
 use crate::files::write_atomically;
-use crate::model::{Model, Tables};
+use crate::model::{Model, Tables, Trained};
 use crate::support::Task;
 use crate::treebank::{Sentence, Splits};
 use candle_core::Device;
@@ -44,11 +45,47 @@ pub trait Observer {
 pub struct Silent;
 impl Observer for Silent {}
 
+/// What is trained together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// The head model alone.
+    Heads,
+    /// The label model alone.
+    Labels,
+    /// Both, on one encoder.
+    Both,
+}
+
+impl Stage {
+    /// The stages of a training, in their order.
+    pub fn all(config: &Config) -> &'static [Self] {
+        if config.share_encoder { &[Self::Both] } else { &[Self::Heads, Self::Labels] }
+    }
+
+    /// The models of the stage.
+    pub fn tasks(self) -> &'static [Task] {
+        match self {
+            Self::Heads => &[Task::Heads],
+            Self::Labels => &[Task::Labels],
+            Self::Both => &Task::ALL,
+        }
+    }
+
+    /// The name in files and messages.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Heads => "heads",
+            Self::Labels => "labels",
+            Self::Both => "both",
+        }
+    }
+}
+
 /// Where a run stands after a batch.
 #[derive(Clone, Debug)]
 pub struct StepReport {
-    /// Which model.
-    pub task: Task,
+    /// What is trained.
+    pub stage: Stage,
     /// Epochs completed.
     pub epoch: usize,
     /// Epochs planned.
@@ -97,20 +134,28 @@ pub enum Start<'a> {
     From(&'a Model),
 }
 
+/// What to learn, and from what.
+#[derive(Clone, Copy, Debug)]
+pub struct Plan<'a> {
+    /// Every setting.
+    pub config: &'a Config,
+    /// What is known before training; [`Pretrained::default`] where nothing is.
+    pub pretrained: &'a Pretrained,
+    /// The treebank to learn from; also the support set.
+    pub train: &'a [Sentence],
+    /// The treebank to choose the best epoch by.
+    pub dev: &'a [Sentence],
+    /// Where to compute.
+    pub device: &'a Device,
+}
+
 /// Trains both models into `bundle`. Stopped by the observer it returns `None`, and [`Start::Resume`] goes on from there
 /// to the same result.
-pub fn train(
-    config: &Config,
-    train: &[Sentence],
-    dev: &[Sentence],
-    bundle: &Path,
-    start: Start<'_>,
-    device: &Device,
-    observer: &mut dyn Observer,
-) -> Result<Option<Model>> {
+pub fn train(plan: &Plan, bundle: &Path, start: Start<'_>, observer: &mut dyn Observer) -> Result<Option<Model>> {
+    let Plan { config, pretrained, train, dev, device } = *plan;
     config.check().map_err(|message| Error::Training { message })?;
     let tables = Tables { vocabulary: Vocabulary::new(train, config.min_count), splits: Splits::learn(train) };
-    let data = number(&tables.vocabulary, train, dev)?;
+    let data = number(&tables.vocabulary, pretrained, train, dev)?;
     let folder = bundle.join("training");
     prepare(&folder, config, &data, matches!(start, Start::Resume))?;
     if let Start::From(model) = start {
@@ -118,26 +163,27 @@ pub fn train(
             let message = "the model to start from was trained on another treebank: train afresh".to_string();
             return Err(Error::Training { message });
         }
-        for (task, trained) in [(Task::Heads, &model.heads), (Task::Labels, &model.labels)] {
-            Run::new(task, config, &tables, &data, device)?.starting_from(trained, &folder)?;
+        for &stage in Stage::all(config) {
+            let run = Run::new(stage, config, &tables, pretrained, &data, device)?;
+            run.starting_from(&[&model.heads, &model.labels], &folder)?;
         }
     }
     let mut recorder = Recorder { reports: Vec::new(), path: bundle.join("metrics.jsonl"), observer, problem: None };
-    let mut models = Vec::new();
-    for task in Task::ALL {
-        let run = Run::new(task, config, &tables, &data, device)?.resume(&folder)?;
+    let mut models: Vec<Trained> = Vec::new();
+    for &stage in Stage::all(config) {
+        let run = Run::new(stage, config, &tables, pretrained, &data, device)?.resume(&folder)?;
         recorder.reports.extend_from_slice(run.history());
         let trained = run.finish(&folder, &mut recorder)?;
         recorder.problem.take().map_or(Ok(()), Err)?;
         match trained {
-            Some(trained) => models.push(trained),
+            Some(trained) => models.extend(trained),
             None => return Ok(None),
         }
     }
     let (Some(labels), Some(heads)) = (models.pop(), models.pop()) else {
         return Ok(None);
     };
-    let model = Model { config: config.clone(), tables, heads, labels };
+    let model = Model { config: config.clone(), tables, pretrained: pretrained.clone(), heads, labels };
     model.save(bundle)?;
     recorder.write()?;
     write_atomically(&bundle.join("curve.svg"), curve::svg(&recorder.reports).as_bytes())?;
@@ -173,9 +219,9 @@ impl Recorder<'_> {
     }
 }
 
-fn number(vocabulary: &Vocabulary, train: &[Sentence], dev: &[Sentence]) -> Result<Data> {
+fn number(vocabulary: &Vocabulary, pretrained: &Pretrained, train: &[Sentence], dev: &[Sentence]) -> Result<Data> {
     let numbered = |name: &str, sentences: &[Sentence]| {
-        let numbered: Vec<_> = sentences.iter().map(|s| vocabulary.number(s)).collect();
+        let numbered = pretrained.number(vocabulary, sentences)?;
         let trees = numbered.iter().all(|s| s.heads.len() == s.len());
         if !trees || numbered.iter().all(|s| s.is_empty()) {
             let message = format!("the {name} set has no words, or words without a head; run `citree check` on it");

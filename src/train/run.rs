@@ -1,20 +1,27 @@
-//! One model's training: steps, epochs, the best model so far, and where the run stands.
+//! One run of training, of one model or of two on one encoder: steps, epochs, the best so far, and where it stands.
 
 use super::adam::Adam;
 use super::checkpoint;
 use super::loss::Material;
+use super::memory::Memory;
 use super::sample::{EdgeAt, edges_by_label, plan};
-use super::{EpochReport, Flow, Observer, StepReport};
-use crate::config::Config;
-use crate::encoder::Numbered;
+use super::{EpochReport, Flow, Observer, Stage, StepReport};
+use crate::config::{Config, Schedule};
+use crate::encoder::bert::PREFIX;
+use crate::encoder::{Numbered, Parameters, Pretrained};
 use crate::error::{Error, Result};
-use crate::model::{Tables, Trained};
+use crate::model::{Blueprint, Tables, Trained};
 use crate::random::Random;
+use crate::score::{Scorer, accuracies};
 use crate::support::Task;
 use candle_core::Device;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
+
+/// Training sentences whose edges are the support while the dev set is judged between epochs.
+const JUDGING: usize = 2048;
 
 /// The numbered treebanks of a run.
 #[derive(Clone, Debug)]
@@ -40,15 +47,17 @@ impl Data {
     }
 }
 
-/// A model in training.
+/// Models in training.
 pub struct Run<'a> {
-    task: Task,
+    stage: Stage,
     config: &'a Config,
     tables: &'a Tables,
     data: &'a Data,
     device: Device,
     by_label: Vec<Vec<EdgeAt>>,
-    trained: Trained,
+    trained: Vec<Trained>,
+    /// The variables of all of them.
+    parameters: Parameters,
     adam: Adam,
     state: State,
     plan: Vec<Vec<usize>>,
@@ -66,20 +75,28 @@ struct State {
     loss: f64,
     tokens: usize,
     seconds: f64,
-    /// The accuracy of the best epoch, once there is one.
+    /// The mean accuracy of the best epoch, once there is one.
     best: Option<f64>,
     history: Vec<EpochReport>,
+    memory: Memory,
 }
 
 impl<'a> Run<'a> {
     /// A run at its beginning.
-    pub fn new(task: Task, config: &'a Config, tables: &'a Tables, data: &'a Data, device: &Device) -> Result<Self> {
+    pub fn new(
+        stage: Stage,
+        config: &'a Config,
+        tables: &'a Tables,
+        pretrained: &Pretrained,
+        data: &'a Data,
+        device: &Device,
+    ) -> Result<Self> {
         let vocabulary = &tables.vocabulary;
-        let by_label = match task {
-            Task::Heads => Vec::new(),
-            Task::Labels => edges_by_label(&data.train, vocabulary.labels().len()),
+        let by_label = match stage {
+            Stage::Heads => Vec::new(),
+            Stage::Labels | Stage::Both => edges_by_label(&data.train, vocabulary.labels().len()),
         };
-        let random = Random::branch(config.seed, task.name());
+        let random = Random::branch(config.seed, stage.name());
         let state = State {
             epoch: 0,
             batch: 0,
@@ -90,17 +107,26 @@ impl<'a> Run<'a> {
             seconds: 0.0,
             best: None,
             history: Vec::new(),
+            memory: Memory::default(),
         };
-        let trained = Trained::new(task, config, vocabulary, device)?;
+        let blueprint = Blueprint { config, vocabulary, pretrained, device };
+        let mut trained: Vec<Trained> = Vec::new();
+        for &task in stage.tasks() {
+            let model = Trained::new(task, &blueprint, trained.first().map(|first| first.edges.encoder()))?;
+            trained.push(model);
+        }
+        let names = ["", "labels/"];
+        let parameters = Parameters::union(names.into_iter().zip(trained.iter().map(|model| &model.parameters)));
         let device = device.clone();
         let mut run = Self {
-            task,
+            stage,
             config,
             tables,
             data,
             device,
             by_label,
             trained,
+            parameters,
             adam: Adam::default(),
             state,
             plan: Vec::new(),
@@ -109,12 +135,16 @@ impl<'a> Run<'a> {
         Ok(run)
     }
 
-    /// Writes the checkpoint that a run from the parameters of a trained model begins with.
-    pub fn starting_from(self, model: &Trained, folder: &Path) -> Result<()> {
+    /// Writes the checkpoint that a run from the parameters of trained models begins with.
+    pub fn starting_from(self, models: &[&Trained], folder: &Path) -> Result<()> {
         let refuse = |_| Error::Training {
             message: "the model to start from has other sizes than this configuration".to_string(),
         };
-        self.trained.parameters.set_values(&model.parameters.values()?).map_err(refuse)?;
+        for own in &self.trained {
+            let model = models.iter().find(|model| model.task() == own.task());
+            let values = model.map_or(Ok(Default::default()), |model| model.parameters.values())?;
+            own.parameters.set_values(&values).map_err(refuse)?;
+        }
         self.save(folder)
     }
 
@@ -122,7 +152,7 @@ impl<'a> Run<'a> {
     pub fn resume(mut self, folder: &Path) -> Result<Self> {
         let path = self.checkpoint_path(folder);
         if path.is_file() {
-            (self.adam, self.state) = checkpoint::load(&path, &self.trained.parameters)?;
+            (self.adam, self.state) = checkpoint::load(&path, &self.parameters)?;
             self.plan = plan(&self.data.train, self.config.query_sentences, &mut self.state.at_epoch.clone());
         }
         Ok(self)
@@ -133,9 +163,9 @@ impl<'a> Run<'a> {
         &self.state.history
     }
 
-    /// Trains to the end or until the observer says stop, with checkpoints in `folder`. Returns the best model with
-    /// its support summed, or nothing if stopped.
-    pub fn finish(mut self, folder: &Path, observer: &mut dyn Observer) -> Result<Option<Trained>> {
+    /// Trains to the end or until the observer says stop, with checkpoints in `folder`. Returns the best models with
+    /// their support summed, or nothing if stopped.
+    pub fn finish(mut self, folder: &Path, observer: &mut dyn Observer) -> Result<Option<Vec<Trained>>> {
         while self.state.epoch < self.config.epochs {
             while self.state.batch < self.plan.len() {
                 let report = self.step()?;
@@ -144,12 +174,14 @@ impl<'a> Run<'a> {
                     return Ok(None);
                 }
             }
-            let report = self.end_epoch(folder)?;
-            observer.epoch(&report);
+            for report in self.end_epoch(folder)? {
+                observer.epoch(&report);
+            }
         }
         let best = self.best_path(folder);
-        checkpoint::load::<()>(&best, &self.trained.parameters)?;
-        self.trained.sum_support(self.config, &self.tables.vocabulary, &self.data.train)?;
+        checkpoint::load::<()>(&best, &self.parameters)?;
+        let (train, vocabulary) = (self.data.train.iter().collect::<Vec<_>>(), &self.tables.vocabulary);
+        Trained::sum_support(&mut self.trained, self.config, vocabulary, &train)?;
         Ok(Some(self.trained))
     }
 
@@ -166,13 +198,12 @@ impl<'a> Run<'a> {
             return Err(Error::Training { message: "the epoch has no batch left".to_string() });
         };
         let random = &mut self.state.random;
-        let loss = match self.task {
-            Task::Heads => material.head_loss(&self.trained.edges, query, random)?,
-            Task::Labels => material.label_loss(&self.trained.edges, query, random)?,
-        };
+        let models: Vec<_> = self.trained.iter().map(|model| (model.task(), &model.edges)).collect();
+        let loss = material.loss(&models, query, &mut self.state.memory, random)?;
         let grads = loss.backward()?;
-        let rate = self.config.learning_rate / (1.0 + self.config.decay * self.state.epoch as f64);
-        self.adam.step(&self.trained.parameters, &grads, rate, self.config.clip)?;
+        let (bert, others) = self.rates();
+        let rate = |name: &str| if name.starts_with(PREFIX) { bert } else { others };
+        self.adam.step(&self.parameters, &grads, rate, self.config.clip)?;
         let loss = f64::from(loss.to_scalar::<f32>()?);
         if !loss.is_finite() {
             let message = format!("the loss became {loss}; try a lower learning_rate or clip");
@@ -183,7 +214,7 @@ impl<'a> Run<'a> {
         self.state.seconds += started.elapsed().as_secs_f64();
         self.state.batch += 1;
         Ok(StepReport {
-            task: self.task,
+            stage: self.stage,
             epoch: self.state.epoch,
             epochs: self.config.epochs,
             batch: self.state.batch,
@@ -194,34 +225,64 @@ impl<'a> Run<'a> {
         })
     }
 
-    fn end_epoch(&mut self, folder: &Path) -> Result<EpochReport> {
-        let started = Instant::now();
-        self.trained.sum_support(self.config, &self.tables.vocabulary, &self.data.train)?;
-        let scorer = self.trained.scorer(self.config.aggregate, &self.device)?;
-        let accuracy = match self.task {
-            Task::Heads => scorer.head_accuracy(&self.data.dev)?,
-            Task::Labels => scorer.label_accuracy(&self.data.dev)?,
+    /// The learning rates of BERT's own parameters and of all others, now.
+    fn rates(&self) -> (f64, f64) {
+        let (epoch, batches) = (self.state.epoch as f64, self.plan.len().max(1) as f64);
+        let done = (epoch + self.state.batch as f64 / batches) / self.config.epochs.max(1) as f64;
+        let factor = match self.config.schedule {
+            Schedule::Inverse => 1.0 / (1.0 + self.config.decay * epoch),
+            Schedule::Linear => 1.0 - done,
         };
-        self.trained.sums = None;
-        let report = EpochReport {
-            task: self.task.name().to_string(),
+        (self.config.bert.rate(done), self.config.learning_rate * factor)
+    }
+
+    /// The sentences that the dev set is judged against between epochs: on a large treebank a sample, evenly spread, with
+    /// every label in it. A mean of thousands of edges hardly moves with more of them.
+    fn sample(&self) -> Vec<&'a Numbered> {
+        let train = &self.data.train;
+        let stride = train.len().div_ceil(JUDGING).max(1);
+        let mut chosen: BTreeSet<usize> = (0..train.len()).step_by(stride).collect();
+        let mut seen = BTreeSet::new();
+        for (at, sentence) in train.iter().enumerate() {
+            let fresh = sentence.labels.iter().skip(1).filter(|&&label| seen.insert(label)).count();
+            if fresh > 0 {
+                chosen.insert(at);
+            }
+        }
+        chosen.into_iter().map(|at| &train[at]).collect()
+    }
+
+    fn end_epoch(&mut self, folder: &Path) -> Result<Vec<EpochReport>> {
+        let started = Instant::now();
+        let sample = self.sample();
+        Trained::sum_support(&mut self.trained, self.config, &self.tables.vocabulary, &sample)?;
+        let scorer = |model: &Trained| Ok((model.task(), model.scorer(self.config.aggregate, &self.device)?));
+        let scorers: Vec<(Task, Scorer)> = self.trained.iter().map(scorer).collect::<Result<_>>()?;
+        let scorers: Vec<(Task, &Scorer)> = scorers.iter().map(|(task, scorer)| (*task, scorer)).collect();
+        let accuracies = accuracies(&scorers, &self.data.dev)?;
+        self.trained.iter_mut().for_each(|model| model.sums = None);
+        let mean = accuracies.iter().sum::<f64>() / accuracies.len().max(1) as f64;
+        let best = self.state.best.is_none_or(|best| mean > best);
+        let report = |(model, &dev_accuracy): (&Trained, &f64)| EpochReport {
+            task: model.task().name().to_string(),
             epoch: self.state.epoch + 1,
             loss: self.state.loss / self.plan.len().max(1) as f64,
-            dev_accuracy: accuracy,
-            best: self.state.best.is_none_or(|best| accuracy > best),
+            dev_accuracy,
+            best,
             train_seconds: self.state.seconds,
             dev_seconds: started.elapsed().as_secs_f64(),
             tokens_per_second: self.state.tokens as f64 / self.state.seconds.max(1e-9),
         };
-        if report.best {
-            self.state.best = Some(accuracy);
-            checkpoint::save(&self.best_path(folder), &self.trained.parameters, &Adam::default(), &())?;
+        let reports: Vec<EpochReport> = self.trained.iter().zip(&accuracies).map(report).collect();
+        if best {
+            self.state.best = Some(mean);
+            checkpoint::save(&self.best_path(folder), &self.parameters, &Adam::default(), &())?;
         }
-        self.state.history.push(report.clone());
+        self.state.history.extend_from_slice(&reports);
         self.state.epoch += 1;
         self.begin_epoch();
         self.save(folder)?;
-        Ok(report)
+        Ok(reports)
     }
 
     fn begin_epoch(&mut self) {
@@ -231,14 +292,14 @@ impl<'a> Run<'a> {
     }
 
     fn save(&self, folder: &Path) -> Result<()> {
-        checkpoint::save(&self.checkpoint_path(folder), &self.trained.parameters, &self.adam, &self.state)
+        checkpoint::save(&self.checkpoint_path(folder), &self.parameters, &self.adam, &self.state)
     }
 
     fn checkpoint_path(&self, folder: &Path) -> PathBuf {
-        folder.join(format!("{}.checkpoint", self.task.name()))
+        folder.join(format!("{}.checkpoint", self.stage.name()))
     }
 
     fn best_path(&self, folder: &Path) -> PathBuf {
-        folder.join(format!("{}.best", self.task.name()))
+        folder.join(format!("{}.best", self.stage.name()))
     }
 }

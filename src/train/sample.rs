@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     fn sentence(length: usize, label: u32) -> Numbered {
-        Numbered { words: vec![5; length], spellings: vec![], heads: vec![0; length], labels: vec![label; length] }
+        Numbered { words: vec![5; length], heads: vec![0; length], labels: vec![label; length], ..Numbered::default() }
     }
 
     #[test]

@@ -1,0 +1,103 @@
+//! Words to pieces: which piece stands for which word, and windows where a sentence has more than BERT can take.
+
+use super::refuse;
+use super::shape::FOLDER;
+use crate::error::{Error, Result};
+use std::path::Path;
+use tokenizers::Tokenizer;
+
+/// A sentence in pieces. All its windows lie one after the other.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Pieces {
+    /// Piece ids, with the special ones around every window.
+    pub ids: Vec<u32>,
+    /// Pieces of every window.
+    pub windows: Vec<usize>,
+    /// For every position, ROOT first, the place in `ids` of the piece that stands for it.
+    pub place: Vec<u32>,
+}
+
+/// A folder's own way to cut words into pieces.
+#[derive(Clone, Debug)]
+pub struct Cutter {
+    tokenizer: Tokenizer,
+    first: u32,
+    last: u32,
+    unknown: u32,
+    /// Pieces of a window without the special ones.
+    longest: usize,
+}
+
+impl Cutter {
+    /// Reads `tokenizer.json`; `most` is the longest window, special pieces included.
+    pub fn read(path: &Path, most: usize, vocabulary: usize) -> Result<Self> {
+        let bytes = std::fs::read(path).map_err(Error::io(path))?;
+        let mut tokenizer = Tokenizer::from_bytes(bytes)
+            .map_err(|e| refuse(path, "a tokenizer of Hugging Face's form", &e.to_string(), FOLDER))?;
+        // Many folders cut at 128 pieces and fill up to them: here every piece counts, and there is no padding.
+        tokenizer.with_truncation(None).map_err(|e| refuse(path, "a tokenizer", &e.to_string(), FOLDER))?;
+        tokenizer.with_padding(None);
+        let special = |name: &str| {
+            let id = tokenizer.token_to_id(name).filter(|&id| (id as usize) < vocabulary);
+            id.ok_or_else(|| refuse(path, &format!("the piece {name}"), "none", "give a model of the BERT type"))
+        };
+        let (first, last, unknown) = (special("[CLS]")?, special("[SEP]")?, special("[UNK]")?);
+        if tokenizer.get_vocab_size(true) > vocabulary {
+            let (expected, found) = (format!("at most {vocabulary} pieces, as config.json says"), "more");
+            return Err(refuse(path, &expected, found, "the files of the folder do not belong together"));
+        }
+        Ok(Self { tokenizer, first, last, unknown, longest: most - 2 })
+    }
+
+    /// Cuts the words of a sentence. A word that leaves no piece (a lone accent, say) is an unknown one.
+    pub fn cut(&self, words: &[&str]) -> Result<Pieces> {
+        let encoding = self
+            .tokenizer
+            .encode(words.to_vec(), false)
+            .map_err(|e| Error::Tensor { message: format!("the tokenizer failed: {e}") })?;
+        let mut pieces = Vec::with_capacity(encoding.len());
+        let mut first_of = Vec::with_capacity(words.len());
+        let mut known = encoding.get_ids().iter().zip(encoding.get_word_ids()).peekable();
+        for word in 0..words.len() as u32 {
+            first_of.push(pieces.len());
+            while let Some((&id, _)) = known.next_if(|(_, of)| of.is_none_or(|of| of <= word)) {
+                pieces.push(id);
+            }
+            if first_of.last() == Some(&pieces.len()) {
+                pieces.push(self.unknown);
+            }
+        }
+        Ok(self.windows(&pieces, &first_of))
+    }
+
+    /// Lays windows over the pieces, each overlapping half of the one before; a word is taken from the window in which it
+    /// is farthest from both ends.
+    pub(super) fn windows(&self, pieces: &[u32], first_of: &[usize]) -> Pieces {
+        let (count, longest) = (pieces.len(), self.longest);
+        let stride = (longest / 2).max(1);
+        let mut starts = vec![0];
+        while let Some(&start) = starts.last()
+            && start + longest < count
+        {
+            starts.push((start + stride).min(count - longest));
+        }
+        let mut result = Pieces::default();
+        for &start in &starts {
+            let inside = &pieces[start..count.min(start + longest)];
+            result.ids.push(self.first);
+            result.ids.extend_from_slice(inside);
+            result.ids.push(self.last);
+            result.windows.push(inside.len() + 2);
+        }
+        let place = |&piece: &usize| {
+            let margin = |&window: &usize| {
+                let (start, end) = (starts[window], count.min(starts[window] + longest));
+                (start..end).contains(&piece).then(|| (piece - start).min(end - 1 - piece))
+            };
+            let best = (0..starts.len()).rev().max_by_key(margin).unwrap_or(0);
+            (best * (longest + 2) + 1 + piece - starts[best]) as u32
+        };
+        result.place = std::iter::once(0).chain(first_of.iter().map(place)).collect();
+        result
+    }
+}

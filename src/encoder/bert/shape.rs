@@ -1,0 +1,135 @@
+//! What a BERT folder's `config.json` says, and whether this program can run it.
+
+use super::refuse;
+use crate::error::{Error, Result};
+use serde::Deserialize;
+use std::path::Path;
+
+/// The sizes of a BERT network.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct Shape {
+    #[serde(default)]
+    model_type: String,
+    /// Rows of the piece embedding.
+    pub vocab_size: usize,
+    /// Dimensions of a state.
+    pub hidden_size: usize,
+    /// Layers above the embedding.
+    pub num_hidden_layers: usize,
+    /// Attention heads of a layer.
+    pub num_attention_heads: usize,
+    /// Dimensions between the two products of a layer's second half.
+    pub intermediate_size: usize,
+    /// The longest window, special pieces included.
+    pub max_position_embeddings: usize,
+    #[serde(default = "gelu")]
+    hidden_act: String,
+    /// Added to variances.
+    #[serde(default = "epsilon")]
+    pub layer_norm_eps: f64,
+    #[serde(default = "dropout")]
+    /// Share of values set to zero when the network is trained along.
+    pub hidden_dropout_prob: f32,
+    #[serde(default = "absolute")]
+    position_embedding_type: String,
+}
+
+fn gelu() -> String {
+    "gelu".to_string()
+}
+
+fn absolute() -> String {
+    "absolute".to_string()
+}
+
+fn epsilon() -> f64 {
+    1e-12
+}
+
+fn dropout() -> f32 {
+    0.1
+}
+
+impl Shape {
+    /// Reads and checks `config.json`.
+    pub fn read(path: &Path) -> Result<Self> {
+        let text = std::fs::read_to_string(path).map_err(Error::io(path))?;
+        let shape: Self = serde_json::from_str(&text)
+            .map_err(|e| refuse(path, "the configuration of a BERT model", &e.to_string(), FOLDER))?;
+        shape.check(path)?;
+        Ok(shape)
+    }
+
+    fn check(&self, path: &Path) -> Result<()> {
+        let words = [
+            ("model_type", &self.model_type, "bert"),
+            ("hidden_act", &self.hidden_act, "gelu"),
+            ("position_embedding_type", &self.position_embedding_type, "absolute"),
+        ];
+        if let Some((key, found, expected)) = words.into_iter().find(|(_, found, expected)| found != expected) {
+            let found = format!("{key} {found:?}");
+            return Err(refuse(path, &format!("{key} {expected:?}"), &found, "give a model of the BERT type"));
+        }
+        const LARGEST: usize = 1 << 24;
+        let sizes = [
+            ("vocab_size", self.vocab_size),
+            ("hidden_size", self.hidden_size),
+            ("num_hidden_layers", self.num_hidden_layers),
+            ("num_attention_heads", self.num_attention_heads),
+            ("intermediate_size", self.intermediate_size),
+            ("max_position_embeddings", self.max_position_embeddings.saturating_sub(2)),
+        ];
+        if let Some((key, _)) = sizes.into_iter().find(|&(_, size)| size == 0 || size > LARGEST) {
+            return Err(refuse(path, &format!("a possible {key}"), "another", FOLDER));
+        }
+        if !self.hidden_size.is_multiple_of(self.num_attention_heads) {
+            return Err(refuse(path, "a hidden_size that its heads can share", "another", FOLDER));
+        }
+        if !(0.0..1.0).contains(&self.hidden_dropout_prob) || self.layer_norm_eps.is_nan() || self.layer_norm_eps <= 0.0
+        {
+            return Err(refuse(path, "a dropout below 1 and a positive layer_norm_eps", "others", FOLDER));
+        }
+        Ok(())
+    }
+}
+
+/// What to do about a folder that is not one.
+pub const FOLDER: &str = "give a folder with config.json, model.safetensors and tokenizer.json";
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    fn read(text: &str) -> Result<Shape> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("config.json");
+        std::fs::write(&path, text).unwrap();
+        Shape::read(&path)
+    }
+
+    const TINY: &str = r#"{"model_type": "bert", "vocab_size": 9, "hidden_size": 8, "num_hidden_layers": 1,
+        "num_attention_heads": 2, "intermediate_size": 16, "max_position_embeddings": 24, "more": 1}"#;
+
+    #[test]
+    fn what_a_folder_leaves_out_is_what_bert_has() {
+        let shape = read(TINY).unwrap();
+        assert_eq!((shape.hidden_size, shape.layer_norm_eps, shape.hidden_dropout_prob), (8, 1e-12, 0.1));
+    }
+
+    #[test]
+    fn another_kind_of_network_is_refused_by_the_key_that_tells() {
+        for (from, to, key) in [
+            ("\"bert\"", "\"roberta\"", "model_type"),
+            ("\"more\": 1", "\"hidden_act\": \"relu\"", "hidden_act"),
+            ("\"more\": 1", "\"position_embedding_type\": \"relative_key\"", "position_embedding_type"),
+            ("\"vocab_size\": 9", "\"vocab_size\": 0", "vocab_size"),
+            ("\"num_attention_heads\": 2", "\"num_attention_heads\": 3", "hidden_size"),
+            ("\"num_hidden_layers\": 1,", "", "num_hidden_layers"),
+            ("\"max_position_embeddings\": 24", "\"max_position_embeddings\": 2", "max_position_embeddings"),
+        ] {
+            let message = read(&TINY.replace(from, to)).unwrap_err().to_string();
+            assert!(message.contains(key), "{message}");
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! What a model knows before it is trained: frozen word vectors, BERT; and sentences as numbers with all of that.
+
+mod kept;
+
+pub use kept::{BertFacts, Contents, Sources, VectorFacts};
+
+use super::bert::{Bert, Features};
+use super::vocabulary::{Numbered, Vocabulary};
+use super::word_vectors::WordVectors;
+use crate::error::Result;
+use crate::treebank::Sentence;
+use rayon::prelude::*;
+use std::sync::Arc;
+
+/// The row of a word that the vectors do not have, and of ROOT.
+pub const NO_VECTOR: u32 = u32::MAX;
+
+/// Pretrained input, shared by both models; none by default.
+#[derive(Clone, Debug, Default)]
+pub struct Pretrained {
+    /// Frozen word vectors.
+    pub vectors: Option<Arc<WordVectors>>,
+    /// BERT, frozen unless the configuration trains it along.
+    pub bert: Option<Arc<Bert>>,
+    /// Frozen states of whole treebanks.
+    features: Option<Arc<Features>>,
+}
+
+impl Pretrained {
+    /// Word vectors, BERT, or both.
+    pub fn new(vectors: Option<WordVectors>, bert: Option<Bert>) -> Self {
+        Self { vectors: vectors.map(Arc::new), bert: bert.map(Arc::new), features: None }
+    }
+
+    /// The same with frozen states of BERT, which then need not be computed again.
+    pub fn with_features(&self, features: Features) -> Self {
+        Self { features: Some(Arc::new(features)), ..self.clone() }
+    }
+
+    /// Turns sentences into numbers, with all that is known of their words.
+    pub fn number(&self, vocabulary: &Vocabulary, sentences: &[Sentence]) -> Result<Vec<Numbered>> {
+        // A batch has all of its states from the disk or none.
+        let stored = |features: &Arc<Features>| {
+            sentences.iter().map(|sentence| features.find(sentence)).collect::<Option<Vec<_>>>()
+        };
+        let stored = self.features.as_ref().and_then(|features| Some((features, stored(features)?)));
+        let number = |(at, sentence): (usize, &Sentence)| -> Result<Numbered> {
+            let mut numbered = vocabulary.number(sentence);
+            if let Some(vectors) = &self.vectors {
+                let rows = sentence.words().iter().map(|word| vectors.find(&word.form).unwrap_or(NO_VECTOR));
+                numbered.vectors = std::iter::once(NO_VECTOR).chain(rows).collect();
+            }
+            match (&self.bert, &stored) {
+                (Some(_), Some((features, rows))) => numbered.stored = Some(((*features).clone(), rows[at])),
+                (Some(bert), None) => {
+                    let words: Vec<&str> = sentence.words().iter().map(|word| word.form.as_str()).collect();
+                    numbered.pieces = Some(bert.pieces(&words)?);
+                }
+                (None, _) => {}
+            }
+            Ok(numbered)
+        };
+        sentences.par_iter().enumerate().map(number).collect()
+    }
+
+    /// Adds what decides the input to a hash; nothing where there is none.
+    pub fn hash(&self, hasher: &mut blake3::Hasher) -> Result<()> {
+        if let Some(vectors) = &self.vectors {
+            hasher.update(b"word vectors").update(&vectors.fingerprint()?);
+        }
+        if let Some(bert) = &self.bert {
+            hasher.update(b"bert").update(&bert.hash());
+        }
+        Ok(())
+    }
+}
