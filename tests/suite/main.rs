@@ -15,5 +15,6 @@ mod modes;
 mod parsing;
 mod perturb;
 mod plain_text;
+mod pretrained;
 mod sandbox;
 mod training;

@@ -33,7 +33,7 @@ fn fast_mode_finds_the_heads_that_every_training_edge_together_would_find() {
     let (rows, _) = support(&model.heads, &train);
     let scorer = model.heads.scorer(Aggregate::Mean, &Device::Cpu).unwrap();
     for sentence in &dev {
-        let fast = scorer.head_scores(&scorer.encode(&[sentence]).unwrap()).unwrap();
+        let fast = scorer.head_scores(&scorer.encode(&Batch::new(&[sentence])).unwrap()).unwrap();
         let states = model.heads.edges.states(&Batch::new(&[sentence]), None).unwrap();
         let n = sentence.len();
         for word in 1..n {
@@ -56,7 +56,8 @@ fn fast_mode_finds_the_labels_that_every_training_edge_together_would_find() {
     for aggregate in [Aggregate::Mean, Aggregate::Sum] {
         let scorer = model.labels.scorer(aggregate, &Device::Cpu).unwrap();
         for sentence in &dev {
-            let fast = scorer.label_scores(&scorer.encode(&[sentence]).unwrap(), &[&sentence.heads]).unwrap();
+            let fast =
+                scorer.label_scores(&scorer.encode(&Batch::new(&[sentence])).unwrap(), &[&sentence.heads]).unwrap();
             let states = model.labels.edges.states(&Batch::new(&[sentence]), None).unwrap();
             let (dependents, heads, _) = gold_edges(&[sentence], &[0]);
             let edges = model.labels.edges.edge_rows(&states, &dependents, &heads).unwrap();

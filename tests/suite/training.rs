@@ -3,7 +3,8 @@
 use crate::sandbox::{Sandbox, model_files, stderr, stdout};
 use candle_core::Device;
 use citree::config::{Config, Preset};
-use citree::train::{Flow, Observer, Silent, Start, StepReport, train};
+use citree::encoder::Pretrained;
+use citree::train::{Flow, Observer, Plan, Silent, Start, StepReport, train};
 use citree::treebank::starter;
 use std::path::Path;
 use std::process::{Child, Stdio};
@@ -112,7 +113,9 @@ fn a_run_stopped_in_its_first_epoch_resumes_to_the_result_of_an_undisturbed_one(
     let (train_set, dev) = (starter::train()[..60].to_vec(), starter::dev()[..20].to_vec());
     let (whole, stopped) = (sandbox.path("whole.citree"), sandbox.path("stopped.citree"));
     let run = |bundle: &Path, start: Start<'_>, observer: &mut dyn Observer| {
-        train(&config, &train_set, &dev, bundle, start, &Device::Cpu, observer).unwrap()
+        let (none, device) = (Pretrained::default(), Device::Cpu);
+        let plan = Plan { config: &config, pretrained: &none, train: &train_set, dev: &dev, device: &device };
+        train(&plan, bundle, start, observer).unwrap()
     };
     let model = run(&whole, Start::Fresh, &mut Silent).unwrap();
     assert!(run(&stopped, Start::Fresh, &mut AtOnce).is_none());

@@ -1,0 +1,256 @@
+//! Word vectors, BERT and a shared encoder, as a user brings them: trained, resumed, parsed, explained, checked.
+
+use crate::sandbox::{Sandbox, model_files, stderr, stdout};
+use candle_core::Device;
+use citree::config::Aggregate;
+use citree::encoder::Batch;
+use citree::explain::{Explainer, Options, Settings};
+use citree::model::Model;
+use citree::score::best;
+use citree::support::gold_edges;
+use citree::treebank::{read_trees, starter};
+use std::path::{Path, PathBuf};
+use std::process::Output;
+
+fn tiny_bert() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tools/reference/values/bert")
+}
+
+/// A sandbox with word vectors for some words of the starter treebank, and a BERT folder of its own.
+fn sandbox() -> Sandbox {
+    let sandbox = Sandbox::new();
+    let words = ["the", "a", "in", "of", "and", "to", "is", ".", ",", "she", "he", "it", "not", "find"];
+    let row = |(at, word): (usize, &&str)| format!("{word} {} {} {}\n", at as f32 * 0.1, 1.0 - at as f32, 0.3);
+    sandbox.write("words.txt", &words.iter().enumerate().map(row).collect::<String>());
+    std::fs::create_dir(sandbox.path("bert")).unwrap();
+    for name in ["config.json", "tokenizer.json", "model.safetensors"] {
+        std::fs::copy(tiny_bert().join(name), sandbox.path("bert").join(name)).unwrap();
+    }
+    sandbox
+}
+
+fn run(sandbox: &Sandbox, args: &[&str]) -> Output {
+    sandbox.command(args).env("CITREE_CACHE", sandbox.path("cache")).output().unwrap()
+}
+
+fn train(sandbox: &Sandbox, bundle: &str, more: &[&str]) {
+    let output = run(sandbox, &[&sandbox.training(bundle)[..], more].concat());
+    assert_eq!(output.status.code(), Some(0), "{more:?}: {}", stderr(&output));
+}
+
+const VECTORS: [&str; 2] = ["--word-vectors", "words.txt"];
+const BERT: [&str; 2] = ["--bert", "bert"];
+
+/// Every way to bring pretrained input.
+fn ways() -> Vec<Vec<&'static str>> {
+    let both = [VECTORS, BERT].concat();
+    vec![
+        VECTORS.to_vec(),
+        BERT.to_vec(),
+        [&both[..], &["--bert-layers", "mix"]].concat(),
+        [&BERT[..], &["--bert-train"]].concat(),
+        [&both[..], &["--bert-train", "--bert-layers", "mix", "--share-encoder"]].concat(),
+        [&both[..], &["--share-encoder", "--bert-by-reference"]].concat(),
+    ]
+}
+
+#[test]
+fn every_kind_of_input_trains_parses_explains_and_verifies() {
+    let sandbox = sandbox();
+    for (at, way) in ways().iter().enumerate() {
+        let bundle = format!("{at}.citree");
+        train(&sandbox, &bundle, way);
+        for args in [
+            &["parse", &bundle, "dev.conllu"][..],
+            &["explain", &bundle, "dev.conllu", "--count", "2"],
+            &["neighbors", &bundle, "dev.conllu", "--gold"],
+            &["verify", &bundle],
+            &["info", &bundle],
+        ] {
+            let output = run(&sandbox, args);
+            assert_eq!(output.status.code(), Some(0), "{way:?} {args:?}: {}", stderr(&output));
+        }
+        let facts = stdout(&run(&sandbox, &["info", &bundle, "--format", "json"]));
+        let facts: serde_json::Value = serde_json::from_str(&facts).unwrap();
+        assert_eq!(facts["pretrained"]["word_vectors"]["words"] == 14, way.contains(&"--word-vectors"), "{facts}");
+        assert_eq!(facts["pretrained"]["bert"]["dims"] == 8, way.contains(&"--bert"), "{facts}");
+        assert_eq!(facts["pretrained"]["bert"]["trained"] == true, way.contains(&"--bert-train"), "{facts}");
+    }
+}
+
+#[test]
+fn fast_mode_decides_as_all_training_edges_together_with_every_kind_of_input() {
+    let sandbox = sandbox();
+    for (at, way) in ways().iter().enumerate() {
+        let bundle = sandbox.path(&format!("{at}.citree"));
+        train(&sandbox, &format!("{at}.citree"), way);
+        let model = Model::load(&bundle, &Device::Cpu).unwrap();
+        let number = |sentences: &[_]| model.pretrained.number(&model.tables.vocabulary, sentences).unwrap();
+        let (train_set, dev) = (number(&starter::train()[..60]), number(&starter::dev()[..20]));
+        let support: Vec<_> = train_set.iter().collect();
+        let batch = Batch::new(&support);
+        let (dependents, heads, _) = gold_edges(&support, &batch.first_rows());
+        let edges = &model.heads.edges;
+        let rows = edges.edge_rows(&edges.states(&batch, None).unwrap(), &dependents, &heads).unwrap();
+        let scorer = model.heads.scorer(Aggregate::Mean, &Device::Cpu).unwrap();
+        for sentence in &dev {
+            let batch = Batch::new(&[sentence]);
+            let fast = scorer.head_scores(&scorer.encode(&batch).unwrap()).unwrap();
+            let states = edges.states(&batch, None).unwrap();
+            let n = sentence.len();
+            for word in 1..n {
+                let every: Vec<u32> = (0..n as u32).collect();
+                let candidates = edges.edge_rows(&states, &vec![word as u32; n], &every).unwrap();
+                let explained = edges.class_scores(&candidates, &rows).unwrap().mean(1).unwrap();
+                let explained = explained.to_vec1::<f32>().unwrap();
+                let fast = &fast[(word - 1) * n..][..n];
+                fast.iter().zip(&explained).for_each(|(a, b)| assert!((a - b).abs() < 2e-3, "{way:?} {a} {b}"));
+                let (ours, theirs) = (best(fast, Some(word)), best(&explained, Some(word)));
+                // Two heads may be as good as equal.
+                assert!(ours == theirs || (explained[ours] - explained[theirs]).abs() < 2e-3, "{way:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn explanations_cite_the_index_of_the_model_that_reads_the_same_input() {
+    let sandbox = sandbox();
+    train(&sandbox, "t.citree", &[&VECTORS[..], &BERT, &["--share-encoder"]].concat());
+    let model = Model::load(&sandbox.path("t.citree"), &Device::Cpu).unwrap();
+    let explainer = Explainer::new(&model, &sandbox.path("t.citree"), Settings::default(), &Device::Cpu).unwrap();
+    // A training sentence finds itself: its states from the cache, when it was indexed, are those computed now.
+    let sentences = read_trees(&sandbox.path("train.conllu")).unwrap();
+    let explained = explainer.explain(&sentences, &Options::default()).unwrap();
+    let mut itself = 0;
+    for (sentence, explained) in sentences.iter().zip(&explained) {
+        let (gold, edges) = (sentence.gold_heads().unwrap(), &explained.as_ref().unwrap().edges);
+        for edge in edges.iter().filter(|edge| gold[edge.dependent - 1] == edge.head) {
+            let nearest = &edge.attachment.citations[0];
+            assert!(nearest.similarity > 0.99999, "{}", nearest.similarity);
+            itself += 1;
+        }
+    }
+    assert!(itself > 0, "no gold edge was found");
+}
+
+#[test]
+fn the_same_seed_gives_the_same_bytes_from_the_cache_or_computed_and_with_one_thread_or_two() {
+    let sandbox = sandbox();
+    for (at, way) in ways().iter().enumerate() {
+        let bundles = [format!("{at}-one.citree"), format!("{at}-two.citree")];
+        train(&sandbox, &bundles[0], &[&way[..], &["--threads", "1"]].concat());
+        train(&sandbox, &bundles[1], &[&way[..], &["--threads", "2"]].concat());
+        let files = bundles.each_ref().map(|bundle| model_files(&sandbox.path(bundle)));
+        assert!(files[0] == files[1], "{way:?}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_shared_encoder_with_bert_stopped_by_ctrl_c_resumes_to_the_same_bytes() {
+    let sandbox = sandbox();
+    let more = [&VECTORS[..], &BERT, &["--bert-train", "--share-encoder", "--epochs", "12"]].concat();
+    sandbox
+        .write("tiny.toml", &format!("{}label_support = \"memory\"\nhead_support = \"batch\"\n", crate::sandbox::TINY));
+    train(&sandbox, "whole.citree", &more);
+    let args = [&sandbox.training("stopped.citree")[..], &more].concat();
+    let mut child = sandbox.command(&args).stderr(std::process::Stdio::piped()).spawn().unwrap();
+    let checkpoint = sandbox.path("stopped.citree/training/both.checkpoint");
+    while !checkpoint.exists() {
+        assert!(child.try_wait().unwrap().is_none(), "the training ended before its first checkpoint");
+        std::thread::sleep(std::time::Duration::from_millis(2));
+    }
+    assert!(std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
+    let other = run(&sandbox, &[&sandbox.training("stopped.citree")[..], &more[2..], &["--resume"]].concat());
+    assert_eq!(other.status.code(), Some(2));
+    assert!(stderr(&other).contains("resume with the options"), "{}", stderr(&other));
+    let resumed = run(&sandbox, &[&args[..], &["--resume"]].concat());
+    assert_eq!(resumed.status.code(), Some(0), "{}", stderr(&resumed));
+    assert!(model_files(&sandbox.path("whole.citree")) == model_files(&sandbox.path("stopped.citree")));
+}
+
+#[test]
+fn a_bundle_is_whole_by_itself_unless_bert_is_referred_to_whose_change_is_then_noticed() {
+    let sandbox = sandbox();
+    train(&sandbox, "own.citree", &BERT);
+    train(&sandbox, "far.citree", &[&BERT[..], &["--bert-by-reference"]].concat());
+    let parse = |bundle: &str| run(&sandbox, &["parse", bundle, "dev.conllu"]);
+    let parsed = stdout(&parse("own.citree"));
+    assert_eq!(parsed, stdout(&parse("far.citree")));
+
+    let config = std::fs::read_to_string(sandbox.path("bert/config.json")).unwrap();
+    sandbox.write("bert/config.json", &format!("{config}\n"));
+    assert_eq!(stdout(&parse("own.citree")), parsed);
+    let refused = parse("far.citree");
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(stderr(&refused).contains("restore the folder"), "{}", stderr(&refused));
+    std::fs::remove_dir_all(sandbox.path("bert")).unwrap();
+    assert_eq!(stdout(&parse("own.citree")), parsed);
+    assert!(stderr(&parse("far.citree")).contains("config.json"));
+}
+
+#[test]
+fn verify_finds_a_changed_word_vector_or_bert_file() {
+    let sandbox = sandbox();
+    train(&sandbox, "t.citree", &[VECTORS, BERT].concat());
+    for name in ["words.vectors", "bert/model.safetensors"] {
+        let path = sandbox.path("t.citree/pretrained").join(name);
+        let whole = std::fs::read(&path).unwrap();
+        let mut changed = whole.clone();
+        // A byte of the rows, which lie behind the header.
+        let at = if name == "words.vectors" { 1024 } else { whole.len() - 3 };
+        changed[at] ^= 1;
+        std::fs::write(&path, &changed).unwrap();
+        let output = run(&sandbox, &["verify", "t.citree"]);
+        assert_eq!(output.status.code(), Some(1), "{name}: {}{}", stdout(&output), stderr(&output));
+        std::fs::write(&path, &whole).unwrap();
+    }
+    assert_eq!(run(&sandbox, &["verify", "t.citree"]).status.code(), Some(0));
+
+    train(&sandbox, "tuned.citree", &[&BERT[..], &["--bert-train"]].concat());
+    assert!(!sandbox.path("tuned.citree/pretrained/bert/model.safetensors").exists(), "weights are in the model");
+    let path = sandbox.path("tuned.citree/pretrained/bert/tokenizer.json");
+    let text = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&path, format!("{text} ")).unwrap();
+    assert_eq!(run(&sandbox, &["verify", "tuned.citree"]).status.code(), Some(1));
+}
+
+#[test]
+fn unseen_words_profit_from_the_whole_table_of_vectors() {
+    let sandbox = sandbox();
+    let mut words = std::fs::read_to_string(sandbox.path("words.txt")).unwrap();
+    words.push_str("ẏẏẏ 0.5 -0.5 2\n");
+    sandbox.write("words.txt", &words);
+    train(&sandbox, "t.citree", &VECTORS);
+    let model = Model::load(&sandbox.path("t.citree"), &Device::Cpu).unwrap();
+    let states = |word: &str| {
+        let sentence = citree::treebank::Sentence::from_forms([word]);
+        let numbered = model.pretrained.number(&model.tables.vocabulary, &[sentence]).unwrap();
+        let model = model.heads.edges.states(&Batch::new(&[&numbered[0]]), None).unwrap();
+        model.head.to_vec2::<f32>().unwrap()
+    };
+    // Both are unknown to the treebank, and spelt with characters that it has not: only one has a vector.
+    assert_eq!(states("ŷŷŷ"), states("ẑẑẑ"));
+    assert_ne!(states("ŷŷŷ"), states("ẏẏẏ"));
+}
+
+#[test]
+fn what_cannot_be_read_is_refused_with_what_to_do() {
+    let sandbox = sandbox();
+    sandbox.write("bad.txt", "the 1 2 3\nof 1 x 3\n");
+    for (more, expected) in [
+        (&["--word-vectors", "nowhere.txt"][..], "nowhere.txt"),
+        (&["--word-vectors", "bad.txt"], "bad.txt:2"),
+        (&["--bert", "nowhere"], "config.json"),
+        (&["--bert", "."], "config.json"),
+        (&["--bert-train"], "--bert"),
+        (&["--bert", "bert", "--bert-layers", "first"], "last and mix"),
+    ] {
+        let output = run(&sandbox, &[&sandbox.training("t.citree")[..], more].concat());
+        assert_eq!(output.status.code(), Some(2), "{more:?}");
+        assert!(stderr(&output).contains(expected), "{more:?}: {}", stderr(&output));
+    }
+}
