@@ -2,8 +2,10 @@
 //!
 //! A binary of its own, which `cargo xtask peers` builds for release and runs: only it needs the whole parser.
 
+mod bert;
 mod chart;
 mod explain;
+mod joint;
 mod ours;
 mod search;
 mod torch;
@@ -16,7 +18,9 @@ use std::process::ExitCode;
 use anyhow::{Context, bail, ensure};
 
 const USAGE: &str = "\
-usage: cargo xtask peers train [OPTIONS]
+usage: cargo xtask peers train|joint [OPTIONS]
+
+train sets training and parsing beside PyTorch's; joint sets one encoder for heads and labels beside one each.
 
   --threads N    threads of each side [default: 1]
   --steps N      training steps of each task, after 3 more to warm up [default: 60]
@@ -31,7 +35,12 @@ fn main() -> anyhow::Result<ExitCode> {
         ["train", "--help" | "-h"] => print(USAGE),
         ["search" | "growth", "--help" | "-h"] => print(search::USAGE),
         ["explain", "--help" | "-h"] => print(explain::USAGE),
+        ["bert", "--help" | "-h"] => print(bert::USAGE),
         ["--help" | "-h"] => print(&usage()),
+        ["bert", ref options @ ..] => {
+            bert::run(&bert::Options::new(repository()?, options)?)?;
+            Ok(ExitCode::SUCCESS)
+        }
         ["explain", ref options @ ..] => {
             explain::run(&explain::Options::new(options)?)?;
             Ok(ExitCode::SUCCESS)
@@ -49,10 +58,10 @@ fn main() -> anyhow::Result<ExitCode> {
             let seconds = search::first_answer(Path::new(index), Path::new(queries), dims.parse()?)?;
             print(&format!("{seconds}\n"))
         }
+        ["joint", "--help" | "-h"] => print(USAGE),
+        ["joint", ref options @ ..] => joint::run(&Options::new(repository()?, options)?),
         ["train", ref options @ ..] => {
-            let tools = Path::new(env!("CARGO_MANIFEST_DIR"));
-            let repository = tools.parent().context("the xtask crate must lie inside the repository")?;
-            train::run(&Options::new(repository, options)?)?;
+            train::run(&Options::new(repository()?, options)?)?;
             Ok(ExitCode::SUCCESS)
         }
         _ => {
@@ -63,7 +72,11 @@ fn main() -> anyhow::Result<ExitCode> {
 }
 
 fn usage() -> String {
-    [USAGE, search::USAGE, explain::USAGE].join("\n")
+    [USAGE, bert::USAGE, search::USAGE, explain::USAGE].join("\n")
+}
+
+fn repository() -> anyhow::Result<&'static Path> {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("the xtask crate must lie inside the repository")
 }
 
 fn print(text: &str) -> anyhow::Result<ExitCode> {

@@ -3,10 +3,11 @@
 use super::{Options, Speeds};
 use candle_core::Device;
 use citree::config::{Config, Preset};
-use citree::encoder::Vocabulary;
-use citree::model::{Tables, Trained};
+use citree::encoder::{Numbered, Pretrained, Vocabulary};
+use citree::model::{Blueprint, Tables, Trained};
+use citree::score::accuracies;
 use citree::support::Task;
-use citree::train::{Data, Run};
+use citree::train::{Data, Run, Stage};
 use citree::treebank::{Splits, read_trees};
 use std::time::Instant;
 
@@ -48,14 +49,14 @@ impl Ours {
     pub fn speeds(&self, steps: usize, seed: usize) -> anyhow::Result<Speeds> {
         let config = Config { seed: seed as u64, ..self.config.clone() };
         Ok(Speeds {
-            train_heads: self.train_speed(Task::Heads, &config, steps)?,
-            train_labels: self.train_speed(Task::Labels, &config, steps)?,
+            train_heads: self.train_speed(Stage::Heads, &config, steps)?,
+            train_labels: self.train_speed(Stage::Labels, &config, steps)?,
             parse_heads: self.parse_speed(&config)?,
         })
     }
 
-    fn train_speed(&self, task: Task, config: &Config, steps: usize) -> anyhow::Result<f64> {
-        let mut run = Run::new(task, config, &self.tables, &self.data, &Device::Cpu)?;
+    fn train_speed(&self, stage: Stage, config: &Config, steps: usize) -> anyhow::Result<f64> {
+        let mut run = Run::new(stage, config, &self.tables, &Pretrained::default(), &self.data, &Device::Cpu)?;
         let mut words_before = 0;
         for _ in 0..WARM_UP_STEPS {
             words_before = run.step()?.tokens;
@@ -75,13 +76,16 @@ impl Ours {
     fn parse_speed(&self, config: &Config) -> anyhow::Result<f64> {
         let vocabulary = &self.tables.vocabulary;
         let first = |count: usize| &self.data.train[..count.min(self.data.train.len())];
-        let mut trained = Trained::new(Task::Heads, config, vocabulary, &Device::Cpu)?;
-        trained.sum_support(config, vocabulary, first(SUPPORT_SENTENCES))?;
+        let blueprint = Blueprint { config, vocabulary, pretrained: &Pretrained::default(), device: &Device::Cpu };
+        let mut trained = Trained::new(Task::Heads, &blueprint, None)?;
+        let support: Vec<&Numbered> = first(SUPPORT_SENTENCES).iter().collect();
+        Trained::sum_support(std::slice::from_mut(&mut trained), config, vocabulary, &support)?;
         let scorer = trained.scorer(config.aggregate, &Device::Cpu)?;
-        scorer.head_accuracy(first(SUPPORT_SENTENCES))?;
+        let scorers = [(Task::Heads, &scorer)];
+        accuracies(&scorers, first(SUPPORT_SENTENCES))?;
         let parsed = first(PARSED_SENTENCES);
         let started = Instant::now();
-        scorer.head_accuracy(parsed)?;
+        accuracies(&scorers, parsed)?;
         let words: usize = parsed.iter().map(|sentence| sentence.len() - 1).sum();
         Ok(words as f64 / started.elapsed().as_secs_f64())
     }

@@ -6,7 +6,8 @@ use std::process::Command;
 
 use anyhow::{Context, ensure};
 
-const PYTHON: &str = "python3";
+/// The interpreter that has the peers' packages.
+pub const PYTHON: &str = "python3";
 
 /// The peer, known to be there and to start.
 pub struct Torch {
@@ -20,12 +21,8 @@ impl Torch {
     pub fn find(options: &Options) -> anyhow::Result<Self> {
         let script = options.shared.join("reference/torch_parser.py");
         ensure!(script.is_file(), "no peer at {}: it is not part of this repository", script.display());
-        let mut ask = Command::new(PYTHON);
-        ask.args(["-c", "import numpy, torch; print(torch.__version__)"]);
-        let answer = ask.output().with_context(|| format!("{PYTHON} does not start; the peer needs it"))?;
-        let remedy = "install what the peer needs: pip install torch numpy";
-        ensure!(answer.status.success(), "{}\n{remedy}", String::from_utf8_lossy(&answer.stderr).trim());
-        Ok(Self { script, version: String::from_utf8_lossy(&answer.stdout).trim().to_string() })
+        let version = ask("import numpy, torch; print(torch.__version__)", "torch numpy")?;
+        Ok(Self { script, version })
     }
 
     /// One round of the peer.
@@ -35,23 +32,39 @@ impl Torch {
         for (name, value) in [("--threads", options.threads), ("--steps", options.steps), ("--seed", seed)] {
             bench.args([name, &value.to_string()]);
         }
-        let output = bench.output().context("the peer does not start")?;
-        ensure!(output.status.success(), "the peer failed:\n{}", String::from_utf8_lossy(&output.stderr).trim());
-        let text = String::from_utf8_lossy(&output.stdout);
+        let text = run(&mut bench)?;
         read(&text).with_context(|| format!("the peer does not say its three speeds as it used to:\n{text}"))
     }
 }
 
-/// The speeds in lines such as `train head: 1234 query tokens/s`.
+/// What a line of Python prints, so that a missing package is known before anything is measured.
+pub fn ask(python: &str, packages: &str) -> anyhow::Result<String> {
+    let mut ask = Command::new(PYTHON);
+    let answer = ask.args(["-c", python]).output();
+    let answer = answer.with_context(|| format!("{PYTHON} does not start; the peer needs it"))?;
+    let remedy = format!("install what the peer needs: pip install {packages}");
+    ensure!(answer.status.success(), "{}\n{remedy}", String::from_utf8_lossy(&answer.stderr).trim());
+    Ok(String::from_utf8_lossy(&answer.stdout).trim().to_string())
+}
+
+/// What a peer prints in one round.
+pub fn run(peer: &mut Command) -> anyhow::Result<String> {
+    let output = peer.output().context("the peer does not start")?;
+    ensure!(output.status.success(), "the peer failed:\n{}", String::from_utf8_lossy(&output.stderr).trim());
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// The speed in a line such as `train head: 1234 query tokens/s`.
+pub fn speed(text: &str, task: &str) -> Option<f64> {
+    let rest = text.lines().find_map(|line| line.strip_prefix(task)?.strip_prefix(": "))?;
+    rest.split_whitespace().next()?.parse().ok()
+}
+
 fn read(text: &str) -> Option<Speeds> {
-    let speed = |task: &str| {
-        let rest = text.lines().find_map(|line| line.strip_prefix(task)?.strip_prefix(": "))?;
-        rest.split_whitespace().next()?.parse().ok()
-    };
     Some(Speeds {
-        train_heads: speed("train head")?,
-        train_labels: speed("train label")?,
-        parse_heads: speed("parse heads")?,
+        train_heads: speed(text, "train head")?,
+        train_labels: speed(text, "train label")?,
+        parse_heads: speed(text, "parse heads")?,
     })
 }
 

@@ -9,13 +9,19 @@ use std::io::Write as _;
 use anyhow::ensure;
 
 /// A measured task: its name, and its speed among those of a side.
-type Task = (&'static str, fn(&Speeds) -> f64);
+pub type Task<S> = (&'static str, fn(&S) -> f64);
 
-/// Both sides in one round.
-struct Round {
-    torch: Speeds,
-    ours: Speeds,
+/// Both sides in one round, each with the speeds of its tasks.
+pub struct Round<S> {
+    pub torch: S,
+    pub ours: S,
 }
+
+const TASKS: [Task<Speeds>; 3] = [
+    ("train heads", |speeds| speeds.train_heads),
+    ("train labels", |speeds| speeds.train_labels),
+    ("parse heads", |speeds| speeds.parse_heads),
+];
 
 /// Measures both sides in turns, so that what else the machine does meets both alike; prints a table for
 /// `docs/benchmarks.md`.
@@ -37,7 +43,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     }
     let mut out = std::io::stdout().lock();
     writeln!(out, "{}", heading(options, &torch.version, peak_memory()?))?;
-    out.write_all(table(&rounds).as_bytes())?;
+    out.write_all(table(&TASKS, &rounds).as_bytes())?;
     Ok(())
 }
 
@@ -52,17 +58,13 @@ fn heading(options: &Options, torch_version: &str, peak: u64) -> String {
     )
 }
 
-fn table(rounds: &[Round]) -> String {
+/// One line for each task: medians, their ratio, and the ratio of each round.
+pub fn table<S>(tasks: &[Task<S>], rounds: &[Round<S>]) -> String {
     let mut out = "| task | PyTorch | citree | ratio | ratio of each round |\n|---|---:|---:|---:|---|\n".to_string();
-    let tasks: [Task; 3] = [
-        ("train heads", |speeds| speeds.train_heads),
-        ("train labels", |speeds| speeds.train_labels),
-        ("parse heads", |speeds| speeds.parse_heads),
-    ];
     for (task, speed) in tasks {
         let torch = median(rounds.iter().map(|round| speed(&round.torch)).collect());
         let ours = median(rounds.iter().map(|round| speed(&round.ours)).collect());
-        let ratio = |round: &Round| format!("{:.2}", speed(&round.ours) / speed(&round.torch));
+        let ratio = |round: &Round<S>| format!("{:.2}", speed(&round.ours) / speed(&round.torch));
         let each: Vec<String> = rounds.iter().map(ratio).collect();
         let _ = writeln!(out, "| {task} | {torch:.0} | {ours:.0} | {:.2} | {} |", ours / torch, each.join(", "));
     }
@@ -97,7 +99,7 @@ mod tests {
     fn the_table_has_medians_their_ratio_and_the_ratio_of_each_round() {
         let speeds = |factor: f64| Speeds { train_heads: factor, train_labels: 10.0, parse_heads: 100.0 * factor };
         let round = |torch, ours| Round { torch: speeds(torch), ours: speeds(ours) };
-        let table = table(&[round(100.0, 150.0), round(200.0, 500.0), round(300.0, 450.0)]);
+        let table = table(&TASKS, &[round(100.0, 150.0), round(200.0, 500.0), round(300.0, 450.0)]);
         let lines: Vec<&str> = table.lines().collect();
         assert_eq!(lines[2], "| train heads | 200 | 450 | 2.25 | 1.50, 2.50, 1.50 |");
         assert_eq!(lines[3], "| train labels | 10 | 10 | 1.00 | 1.00, 1.00, 1.00 |");

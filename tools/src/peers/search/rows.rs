@@ -4,7 +4,6 @@ use super::options::Options;
 use anyhow::Context;
 use candle_core::Device;
 use citree::edge::edge_vectors;
-use citree::encoder::Numbered;
 use citree::indexing::TrainingEdges;
 use citree::model::Model;
 use citree::random::Random;
@@ -32,10 +31,9 @@ pub fn load(options: &Options) -> anyhow::Result<(Rows, Rows)> {
     let space = edges.index().heads();
     let values = (0..space.count() as u32).filter_map(|edge| space.row(edge)).flatten().copied().collect();
     let base = Rows { dims: space.dims(), values };
-    let sentences: Vec<Numbered> =
-        read_trees(&options.queries)?.iter().map(|sentence| model.tables.vocabulary.number(sentence)).collect();
+    let sentences = model.pretrained.number(&model.tables.vocabulary, &read_trees(&options.queries)?)?;
     let heads: Vec<&[usize]> = sentences.iter().map(|sentence| sentence.heads.as_slice()).collect();
-    let values = edge_vectors(&model.heads.edges.frozen()?, &sentences, &heads)?.concat();
+    let values = edge_vectors(&[&model.heads.edges.frozen()?], false, &sentences, &heads)?.concat().concat();
     let queries = Rows { dims: base.dims, values };
     Ok((base.unit(), queries.unit().shuffled()))
 }

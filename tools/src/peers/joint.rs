@@ -1,0 +1,113 @@
+//! What one encoder for heads and labels saves over one each, in training and in parsing, measured in turns.
+
+use super::train::{median, processor};
+use super::{Options, print};
+use candle_core::Device;
+use citree::config::{Config, LabelSupport, Preset};
+use citree::encoder::{Numbered, Pretrained, Vocabulary};
+use citree::model::{Blueprint, Model, Tables, Trained};
+use citree::parse::{Decode, Parser};
+use citree::support::Task;
+use citree::train::{Data, Run, Stage};
+use citree::treebank::{Sentence, Splits, read_trees};
+use std::fmt::Write;
+use std::io::Write as _;
+use std::process::ExitCode;
+use std::time::Instant;
+
+use anyhow::ensure;
+
+/// Steps before the clock starts.
+const WARM_UP_STEPS: usize = 2;
+/// Sentences whose edges are the support when parsing is measured.
+const SUPPORT_SENTENCES: usize = 200;
+const PARSED_SENTENCES: usize = 1000;
+
+/// A way to train and parse: its name and its configuration.
+fn ways() -> [(&'static str, Config); 4] {
+    let (small, joint) = (Config::preset(Preset::Small), Config::preset(Preset::Joint));
+    [
+        ("an encoder each (`small`)", small.clone()),
+        ("one encoder (`small --share-encoder`)", Config { share_encoder: true, ..small }),
+        ("one encoder, support of heads from the batch (`joint`)", joint.clone()),
+        ("`joint`, support of rare labels from memory", Config { label_support: LabelSupport::Memory, ..joint }),
+    ]
+}
+
+/// Words a second of heads and labels together.
+#[derive(Clone, Copy)]
+struct Speeds {
+    train: f64,
+    parse: f64,
+}
+
+/// Measures every way in every round and prints a table for `docs/benchmarks.md`.
+pub fn run(options: &Options) -> anyhow::Result<ExitCode> {
+    ensure!(!cfg!(debug_assertions), "this is a debug build; `cargo xtask peers joint` makes the right one");
+    rayon::ThreadPoolBuilder::new().num_threads(options.threads).build_global()?;
+    let sentences = read_trees(&options.train)?;
+    let mut rounds = Vec::new();
+    for round in 1..=options.rounds {
+        writeln!(std::io::stderr(), "round {round} of {}", options.rounds)?;
+        let speeds =
+            ways().map(|(_, config)| measure(&Config { seed: round as u64, ..config }, &sentences, options.steps));
+        rounds.push(speeds.into_iter().collect::<anyhow::Result<Vec<Speeds>>>()?);
+    }
+    let Options { threads, steps, rounds: count, .. } = options;
+    let mut out = format!(
+        "`cargo xtask peers joint --threads {threads} --steps {steps} --rounds {count}`\n\n{}, medians of {count} in \
+         words/s, heads and labels together\n\n| | train | ratio | parse | ratio |\n|---|---:|---:|---:|---:|\n",
+        processor()
+    );
+    let middle = |way: usize, speed: fn(&Speeds) -> f64| median(rounds.iter().map(|r| speed(&r[way])).collect());
+    for (way, (name, _)) in ways().iter().enumerate() {
+        let (train, parse) = (middle(way, |s| s.train), middle(way, |s| s.parse));
+        let (base_train, base_parse) = (middle(0, |s| s.train), middle(0, |s| s.parse));
+        writeln!(out, "| {name} | {train:.0} | {:.2} | {parse:.0} | {:.2} |", train / base_train, parse / base_parse)?;
+    }
+    print(&out)
+}
+
+fn measure(config: &Config, sentences: &[Sentence], steps: usize) -> anyhow::Result<Speeds> {
+    let vocabulary = Vocabulary::new(sentences, config.min_count);
+    let (pretrained, device) = (Pretrained::default(), Device::Cpu);
+    let data = Data { train: pretrained.number(&vocabulary, sentences)?, dev: Vec::new() };
+    let tables = Tables { vocabulary, splits: Splits::learn(sentences) };
+    let mut seconds_a_word = 0.0;
+    for &stage in Stage::all(config) {
+        seconds_a_word += training(Run::new(stage, config, &tables, &pretrained, &data, &device)?, steps)?;
+    }
+    let blueprint = Blueprint { config, vocabulary: &tables.vocabulary, pretrained: &pretrained, device: &device };
+    // Fresh parameters do: how fast a parse is made does not depend on their values.
+    let heads = Trained::new(Task::Heads, &blueprint, None)?;
+    let labels = Trained::new(Task::Labels, &blueprint, heads.shared(config))?;
+    let support: Vec<&Numbered> = data.train.iter().take(SUPPORT_SENTENCES).collect();
+    let mut trained = [heads, labels];
+    for model in &mut trained {
+        Trained::sum_support(std::slice::from_mut(model), config, &tables.vocabulary, &support)?;
+    }
+    let [heads, labels] = trained;
+    let model = Model { config: config.clone(), tables, pretrained, heads, labels };
+    let parser = Parser::new(&model, Decode::Tree, config.aggregate, &device)?;
+    let parsed = &sentences[..PARSED_SENTENCES.min(sentences.len())];
+    parser.parse(&parsed[..parsed.len() / 10])?;
+    let started = Instant::now();
+    parser.parse(parsed)?;
+    let words: usize = parsed.iter().map(|sentence| sentence.words().len()).sum();
+    Ok(Speeds { train: 1.0 / seconds_a_word, parse: words as f64 / started.elapsed().as_secs_f64() })
+}
+
+/// Seconds a query word of a stage's training.
+fn training(mut run: Run, steps: usize) -> anyhow::Result<f64> {
+    let mut before = (0, 0.0);
+    for _ in 0..WARM_UP_STEPS {
+        let report = run.step()?;
+        before = (report.tokens, report.seconds);
+    }
+    let mut after = before;
+    for _ in 0..steps {
+        let report = run.step()?;
+        after = (report.tokens, report.seconds);
+    }
+    Ok((after.1 - before.1) / (after.0 - before.0).max(1) as f64)
+}
