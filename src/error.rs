@@ -166,6 +166,16 @@ impl Error {
     pub fn io(path: &Path) -> impl FnOnce(std::io::Error) -> Error + '_ {
         move |source| Error::Io { path: path.to_path_buf(), source }
     }
+
+    /// A file or folder of a bundle, or one that is to go into it, is not what it should be.
+    pub fn unfit(path: &Path, expected: &str, found: &str, remedy: &str) -> Error {
+        Error::Bundle {
+            path: path.to_path_buf(),
+            expected: expected.to_string(),
+            found: found.to_string(),
+            remedy: remedy.to_string(),
+        }
+    }
 }
 
 fn after_colon(text: &str) -> String {

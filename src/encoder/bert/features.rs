@@ -1,6 +1,6 @@
 //! Frozen states of a whole treebank on disk, in half precision, mapped: computed once, for any number of trainings.
 
-use super::{Bert, Pieces, refuse};
+use super::{Bert, Pieces};
 use crate::error::{Error, Result};
 use crate::treebank::Sentence;
 use candle_core::Tensor;
@@ -63,7 +63,7 @@ impl Features {
     }
 
     fn open(path: &Path) -> Result<Self> {
-        let problem = |e: citree_index::Error| refuse(path, "cached states of BERT", &e.to_string(), REMEDY);
+        let problem = |e: citree_index::Error| Error::unfit(path, "cached states of BERT", &e.to_string(), REMEDY);
         let sections = Sections::open(path.to_path_buf(), KIND).map_err(problem)?;
         let facts = sections.facts();
         let [sentences, rows, layers, dims] = [facts[0], facts[1], facts[2], facts[3]];
@@ -106,7 +106,8 @@ impl Features {
 }
 
 fn write(bert: &Bert, all: bool, sentences: &[&Sentence], path: &Path, tell: Tell) -> Result<()> {
-    let problem = |e: citree_index::Error| refuse(path, "room for the states of BERT", &e.to_string(), "free some");
+    let problem =
+        |e: citree_index::Error| Error::unfit(path, "room for the states of BERT", &e.to_string(), "free some");
     let pieces: Result<Vec<Pieces>> = sentences
         .par_iter()
         .map(|sentence| bert.pieces(&sentence.words().iter().map(|word| word.form.as_str()).collect::<Vec<_>>()))

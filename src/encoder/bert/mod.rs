@@ -130,12 +130,3 @@ impl PieceBatch {
 fn rounded(states: &Tensor) -> Result<Tensor> {
     Ok(states.to_dtype(DType::F16)?.to_dtype(DType::F32)?)
 }
-
-fn refuse(path: &Path, expected: &str, found: &str, remedy: &str) -> Error {
-    Error::Bundle {
-        path: path.to_path_buf(),
-        expected: expected.to_string(),
-        found: found.to_string(),
-        remedy: remedy.to_string(),
-    }
-}

@@ -1,6 +1,5 @@
 //! Words to pieces: which piece stands for which word, and windows where a sentence has more than BERT can take.
 
-use super::refuse;
 use super::shape::FOLDER;
 use crate::error::{Error, Result};
 use std::path::Path;
@@ -33,18 +32,18 @@ impl Cutter {
     pub fn read(path: &Path, most: usize, vocabulary: usize) -> Result<Self> {
         let bytes = std::fs::read(path).map_err(Error::io(path))?;
         let mut tokenizer = Tokenizer::from_bytes(bytes)
-            .map_err(|e| refuse(path, "a tokenizer of Hugging Face's form", &e.to_string(), FOLDER))?;
+            .map_err(|e| Error::unfit(path, "a tokenizer of Hugging Face's form", &e.to_string(), FOLDER))?;
         // Many folders cut at 128 pieces and fill up to them: here every piece counts, and there is no padding.
-        tokenizer.with_truncation(None).map_err(|e| refuse(path, "a tokenizer", &e.to_string(), FOLDER))?;
+        tokenizer.with_truncation(None).map_err(|e| Error::unfit(path, "a tokenizer", &e.to_string(), FOLDER))?;
         tokenizer.with_padding(None);
         let special = |name: &str| {
             let id = tokenizer.token_to_id(name).filter(|&id| (id as usize) < vocabulary);
-            id.ok_or_else(|| refuse(path, &format!("the piece {name}"), "none", "give a model of the BERT type"))
+            id.ok_or_else(|| Error::unfit(path, &format!("the piece {name}"), "none", "give a model of the BERT type"))
         };
         let (first, last, unknown) = (special("[CLS]")?, special("[SEP]")?, special("[UNK]")?);
         if tokenizer.get_vocab_size(true) > vocabulary {
             let (expected, found) = (format!("at most {vocabulary} pieces, as config.json says"), "more");
-            return Err(refuse(path, &expected, found, "the files of the folder do not belong together"));
+            return Err(Error::unfit(path, &expected, found, "the files of the folder do not belong together"));
         }
         Ok(Self { tokenizer, first, last, unknown, longest: most - 2 })
     }

@@ -1,6 +1,5 @@
 //! What a BERT folder's `config.json` says, and whether this program can run it.
 
-use super::refuse;
 use crate::error::{Error, Result};
 use serde::Deserialize;
 use std::path::Path;
@@ -55,7 +54,7 @@ impl Shape {
     pub fn read(path: &Path) -> Result<Self> {
         let text = std::fs::read_to_string(path).map_err(Error::io(path))?;
         let shape: Self = serde_json::from_str(&text)
-            .map_err(|e| refuse(path, "the configuration of a BERT model", &e.to_string(), FOLDER))?;
+            .map_err(|e| Error::unfit(path, "the configuration of a BERT model", &e.to_string(), FOLDER))?;
         shape.check(path)?;
         Ok(shape)
     }
@@ -68,7 +67,7 @@ impl Shape {
         ];
         if let Some((key, found, expected)) = words.into_iter().find(|(_, found, expected)| found != expected) {
             let found = format!("{key} {found:?}");
-            return Err(refuse(path, &format!("{key} {expected:?}"), &found, "give a model of the BERT type"));
+            return Err(Error::unfit(path, &format!("{key} {expected:?}"), &found, "give a model of the BERT type"));
         }
         const LARGEST: usize = 1 << 24;
         let sizes = [
@@ -80,14 +79,14 @@ impl Shape {
             ("max_position_embeddings", self.max_position_embeddings.saturating_sub(2)),
         ];
         if let Some((key, _)) = sizes.into_iter().find(|&(_, size)| size == 0 || size > LARGEST) {
-            return Err(refuse(path, &format!("a possible {key}"), "another", FOLDER));
+            return Err(Error::unfit(path, &format!("a possible {key}"), "another", FOLDER));
         }
         if !self.hidden_size.is_multiple_of(self.num_attention_heads) {
-            return Err(refuse(path, "a hidden_size that its heads can share", "another", FOLDER));
+            return Err(Error::unfit(path, "a hidden_size that its heads can share", "another", FOLDER));
         }
         if !(0.0..1.0).contains(&self.hidden_dropout_prob) || self.layer_norm_eps.is_nan() || self.layer_norm_eps <= 0.0
         {
-            return Err(refuse(path, "a dropout below 1 and a positive layer_norm_eps", "others", FOLDER));
+            return Err(Error::unfit(path, "a dropout below 1 and a positive layer_norm_eps", "others", FOLDER));
         }
         Ok(())
     }

@@ -1,7 +1,6 @@
 //! The weights of a BERT folder, as this program lays them out: products input by output, the three projections of
 //! attention side by side, the embedding of the first sentence type folded into the positions.
 
-use super::refuse;
 use super::shape::{FOLDER, Shape};
 use crate::error::{Error, Result};
 use half::{bf16, f16};
@@ -41,7 +40,7 @@ pub fn shapes(shape: &Shape) -> BTreeMap<String, Vec<usize>> {
 pub fn read(path: &Path, shape: &Shape) -> Result<BTreeMap<String, Weight>> {
     let bytes = std::fs::read(path).map_err(Error::io(path))?;
     let file = SafeTensors::deserialize(&bytes)
-        .map_err(|e| refuse(path, "a whole safetensors file", &e.to_string(), "restore the file"))?;
+        .map_err(|e| Error::unfit(path, "a whole safetensors file", &e.to_string(), "restore the file"))?;
     let source = Source { path, file };
     let mut weights = BTreeMap::new();
     for (name, shape) in shapes(shape) {
@@ -116,7 +115,7 @@ impl Source<'_> {
         let (found, values) = self.any(name)?;
         if found != shape {
             let (expected, found) = (format!("{name} of shape {shape:?}"), format!("{found:?}"));
-            return Err(refuse(self.path, &expected, &found, "the files of the folder do not belong together"));
+            return Err(Error::unfit(self.path, &expected, &found, "the files of the folder do not belong together"));
         }
         Ok(values)
     }
@@ -126,14 +125,14 @@ impl Source<'_> {
         let (shape, values) = self.any(name)?;
         if shape.len() != 2 || shape[1] != width || shape[0] == 0 {
             let (expected, found) = (format!("{name} with rows of {width}"), format!("{shape:?}"));
-            return Err(refuse(self.path, &expected, &found, "the files of the folder do not belong together"));
+            return Err(Error::unfit(self.path, &expected, &found, "the files of the folder do not belong together"));
         }
         Ok(values)
     }
 
     fn any(&self, name: &str) -> Result<Weight> {
         let tensor = self.file.tensor(name).or_else(|_| self.file.tensor(&format!("bert.{name}")));
-        let tensor = tensor.map_err(|_| refuse(self.path, &format!("the tensor {name}"), "none", FOLDER))?;
+        let tensor = tensor.map_err(|_| Error::unfit(self.path, &format!("the tensor {name}"), "none", FOLDER))?;
         let data = tensor.data();
         let pairs = || data.as_chunks::<2>().0.iter();
         let values = match tensor.dtype() {
@@ -142,7 +141,7 @@ impl Source<'_> {
             Dtype::BF16 => pairs().map(|&bytes| bf16::from_le_bytes(bytes).to_f32()).collect(),
             other => {
                 let expected = format!("{name} as F32, F16 or BF16");
-                return Err(refuse(self.path, &expected, &format!("{other:?}"), "convert the file"));
+                return Err(Error::unfit(self.path, &expected, &format!("{other:?}"), "convert the file"));
             }
         };
         Ok((tensor.shape().to_vec(), values))

@@ -69,7 +69,7 @@ impl Contents {
             return Ok(Self::default());
         }
         let text = std::fs::read_to_string(&path).map_err(Error::io(&path))?;
-        serde_json::from_str(&text).map_err(|e| refuse(&path, "what the bundle needs", &e.to_string(), RESTORE))
+        serde_json::from_str(&text).map_err(|e| Error::unfit(&path, "what the bundle needs", &e.to_string(), RESTORE))
     }
 }
 
@@ -126,7 +126,7 @@ impl Pretrained {
         }
         if before != Contents::default() && before != contents {
             let remedy = "resume with the options and files the training began with";
-            return Err(refuse(&folder, "the word vectors and BERT of this command", "others", remedy));
+            return Err(Error::unfit(&folder, "the word vectors and BERT of this command", "others", remedy));
         }
         let text = serde_json::to_string_pretty(&contents).map_err(|e| Error::Tensor { message: e.to_string() })?;
         write_atomically(&folder.join(CONTENTS), text.as_bytes())?;
@@ -144,12 +144,12 @@ impl Pretrained {
         if let Some(facts) = contents.bert {
             let path = folder.join(CONTENTS);
             let expected = blake3::Hash::from_hex(&facts.hash)
-                .map_err(|e| refuse(&path, "the hash of BERT", &e.to_string(), RESTORE))?;
+                .map_err(|e| Error::unfit(&path, "the hash of BERT", &e.to_string(), RESTORE))?;
             let place = facts.folder.clone().unwrap_or_else(|| folder.join(BERT));
             // What lies outside the bundle may have changed.
             if facts.folder.is_some() && hash(&place, &FILES)? != expected {
                 let remedy = "restore the folder, or train again with this one";
-                return Err(refuse(&place, &format!("the BERT folder {}", facts.hash), "another", remedy));
+                return Err(Error::unfit(&place, &format!("the BERT folder {}", facts.hash), "another", remedy));
             }
             let bert = match trained_bert {
                 true => Bert::open_without_weights(&place)?,
@@ -171,7 +171,7 @@ impl Pretrained {
         let place = facts.folder.unwrap_or_else(|| folder.join(BERT));
         let expected = if trained_bert { facts.hash_without_weights } else { facts.hash };
         if hash(&place, kept_files(trained_bert))?.to_hex().to_string() != expected {
-            return Err(refuse(&place, &format!("the BERT folder {expected}"), "another", RESTORE));
+            return Err(Error::unfit(&place, &format!("the BERT folder {expected}"), "another", RESTORE));
         }
         Ok(())
     }
@@ -197,7 +197,7 @@ fn hash(folder: &Path, files: &[&str]) -> Result<blake3::Hash> {
     for name in files {
         let path = folder.join(name);
         let bytes = std::fs::read(&path).map_err(|_| {
-            refuse(
+            Error::unfit(
                 &path,
                 "a file of a BERT folder",
                 "none",
@@ -207,13 +207,4 @@ fn hash(folder: &Path, files: &[&str]) -> Result<blake3::Hash> {
         hasher.update(&(bytes.len() as u64).to_le_bytes()).update(&bytes);
     }
     Ok(hasher.finalize())
-}
-
-fn refuse(path: &Path, expected: &str, found: &str, remedy: &str) -> Error {
-    Error::Bundle {
-        path: path.to_path_buf(),
-        expected: expected.to_string(),
-        found: found.to_string(),
-        remedy: remedy.to_string(),
-    }
 }
