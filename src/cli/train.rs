@@ -87,7 +87,7 @@ pub struct Args {
     /// Where to keep the states of a frozen BERT [default: citree in the user's cache folder]
     #[arg(long, value_name = "DIR", env = "CITREE_CACHE", help_heading = "Pretrained input")]
     cache: Option<PathBuf>,
-    /// Train heads and labels together on one encoder: half the cost, in training and in parsing
+    /// Train heads and labels together on one encoder, which then runs once, in training and in parsing
     #[arg(long)]
     share_encoder: bool,
     /// Passes over the training treebank
