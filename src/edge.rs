@@ -84,6 +84,11 @@ impl EdgeModel {
         })
     }
 
+    /// The same network with its edges compared in another way than it was trained for.
+    pub fn compared_by(&self, similarity: Similarity) -> Self {
+        Self { similarity, ..self.clone() }
+    }
+
     /// Dimensions of an edge vector.
     pub fn dims(&self) -> usize {
         self.transform.dims()[0]

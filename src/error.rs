@@ -137,6 +137,9 @@ pub enum Error {
         /// How many it may have.
         most: usize,
     },
+    /// Whoever watched asked to stop; what is finished is kept.
+    #[error("stopped")]
+    Stopped,
     /// What was asked about a parse makes no sense.
     #[error("{message}")]
     Explanation {

@@ -55,6 +55,7 @@ pub mod explain;
 pub mod fetch;
 pub mod files;
 pub mod indexing;
+pub mod lab;
 pub mod model;
 pub mod ops;
 pub mod parse;

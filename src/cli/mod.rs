@@ -9,10 +9,13 @@ mod fetch;
 mod index;
 mod info;
 mod input;
+mod lab;
 mod machine;
 mod neighbors;
 mod parse;
 mod progress;
+mod recipe;
+mod shell;
 mod train;
 mod verify;
 
@@ -53,6 +56,7 @@ enum Verb {
     Verify(verify::Args),
     Check(check::Args),
     Fetch(fetch::Args),
+    Lab(lab::Args),
 }
 
 /// Reads the command line and runs its verb.
@@ -69,5 +73,6 @@ pub fn run() -> anyhow::Result<ExitCode> {
         Verb::Verify(args) => verify::run(args),
         Verb::Explain(args) => explain::run(args),
         Verb::Fetch(args) => fetch::run(args),
+        Verb::Lab(args) => lab::run(args),
     }
 }

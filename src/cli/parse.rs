@@ -4,7 +4,7 @@ use super::arcs;
 use super::input::Input;
 use super::machine::Machine;
 use super::progress::sentence_counter;
-use super::train::aggregate;
+use super::recipe::aggregate;
 use citree::config::Aggregate;
 use citree::model::Model;
 use citree::parse::{Decode, Parser};

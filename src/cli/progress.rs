@@ -19,14 +19,7 @@ pub struct Progress {
 impl Progress {
     /// Takes over Ctrl-C: the first one asks the run to stop, a second one ends the process at once.
     pub fn start() -> anyhow::Result<Self> {
-        let interrupted = Arc::new(AtomicBool::new(false));
-        let flag = interrupted.clone();
-        ctrlc::set_handler(move || {
-            if flag.swap(true, Ordering::SeqCst) {
-                std::process::exit(130);
-            }
-            let _ = writeln!(std::io::stderr(), "\nstopping after this batch; press Ctrl-C again to stop at once");
-        })?;
+        let interrupted = interrupt_flag()?;
         let bar = bar("{prefix:>22} {bar:24} {pos}/{len} {msg}")?;
         Ok(Self { bar, interrupted, epoch_seconds: [None; 2] })
     }
@@ -58,6 +51,19 @@ impl Progress {
     }
 }
 
+/// A flag that the first Ctrl-C raises; a second one ends the process.
+pub fn interrupt_flag() -> anyhow::Result<Arc<AtomicBool>> {
+    let interrupted = Arc::new(AtomicBool::new(false));
+    let flag = interrupted.clone();
+    ctrlc::set_handler(move || {
+        if flag.swap(true, Ordering::SeqCst) {
+            std::process::exit(130);
+        }
+        let _ = writeln!(std::io::stderr(), "\nstopping after this step; press Ctrl-C again to stop at once");
+    })?;
+    Ok(interrupted)
+}
+
 /// A bar for work in steps, with the time left of each.
 pub fn step_bar() -> anyhow::Result<ProgressBar> {
     bar("{prefix:>22} {bar:24} {pos}/{len} {eta} left")
@@ -72,7 +78,7 @@ pub fn sentence_counter() -> anyhow::Result<ProgressBar> {
     Ok(ProgressBar::new_spinner().with_style(style))
 }
 
-fn bar(template: &str) -> anyhow::Result<ProgressBar> {
+pub fn bar(template: &str) -> anyhow::Result<ProgressBar> {
     let target =
         if std::io::stderr().is_terminal() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
     Ok(ProgressBar::with_draw_target(Some(0), target).with_style(ProgressStyle::with_template(template)?))

@@ -7,7 +7,9 @@ mod wording;
 
 use super::words::{count, rule};
 use super::{Explanation, Inference};
-use wording::{escape, isolated};
+pub(crate) use layout::text_width;
+pub(crate) use wording::escape;
+use wording::isolated;
 
 const STYLE: &str = include_str!("html/page.css");
 const SCRIPT: &str = include_str!("html/page.js");

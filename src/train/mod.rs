@@ -149,6 +149,35 @@ pub struct Plan<'a> {
     pub device: &'a Device,
 }
 
+/// Models that were trained together, and how that went.
+#[derive(Clone, Debug)]
+pub struct Finished {
+    /// What words and labels are to them.
+    pub tables: Tables,
+    /// The models of the stage, their support summed.
+    pub models: Vec<Trained>,
+    /// Every epoch of every model.
+    pub reports: Vec<EpochReport>,
+}
+
+/// Trains the models of one stage alone, in a folder that keeps all there is of it: called again it goes on where it was
+/// stopped, and once finished it costs no more than summing the support. Stopped by the observer it returns `None`.
+pub fn train_stage(plan: &Plan, stage: Stage, folder: &Path, observer: &mut dyn Observer) -> Result<Option<Finished>> {
+    let Plan { config, pretrained, train, dev, device } = *plan;
+    config.check().map_err(|message| Error::Training { message })?;
+    let tables = Tables { vocabulary: Vocabulary::new(train, config.min_count), splits: Splits::learn(train) };
+    let data = number(&tables.vocabulary, pretrained, train, dev)?;
+    prepare(folder, config, &data, folder.join("config.toml").exists())?;
+    let path = folder.join(format!("{}.jsonl", stage.name()));
+    let mut recorder = Recorder { reports: Vec::new(), path, observer, problem: None };
+    let run = Run::new(stage, config, &tables, pretrained, &data, device)?.resume(folder)?;
+    recorder.reports.extend_from_slice(run.history());
+    let models = run.finish(folder, &mut recorder)?;
+    recorder.problem.take().map_or(Ok(()), Err)?;
+    let reports = recorder.reports;
+    Ok(models.map(|models| Finished { tables, models, reports }))
+}
+
 /// Trains both models into `bundle`. Stopped by the observer it returns `None`, and [`Start::Resume`] goes on from there
 /// to the same result.
 pub fn train(plan: &Plan, bundle: &Path, start: Start<'_>, observer: &mut dyn Observer) -> Result<Option<Model>> {

@@ -11,6 +11,7 @@ mod explain;
 mod explain_html;
 mod explain_verb;
 mod index;
+mod lab;
 mod modes;
 mod parsing;
 mod perturb;

@@ -154,7 +154,7 @@ fn levels(heads: &[usize]) -> Vec<usize> {
 }
 
 /// About how wide a text is; nothing here can measure it, so rather too wide.
-fn text_width(text: &str, size: f32) -> f32 {
+pub(crate) fn text_width(text: &str, size: f32) -> f32 {
     let em = |grapheme: &str| match grapheme.chars().next() {
         Some('\u{1100}'..='\u{115f}' | '\u{2e80}'..='\u{a4cf}' | '\u{ac00}'..='\u{d7a3}' | '\u{f900}'..='\u{faff}') => {
             1.05

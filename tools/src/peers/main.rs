@@ -3,7 +3,6 @@
 //! A binary of its own, which `cargo xtask peers` builds for release and runs: only it needs the whole parser.
 
 mod bert;
-mod chart;
 mod explain;
 mod joint;
 mod ours;

@@ -18,8 +18,8 @@ pub use library::{pool, timed};
 pub use options::{Options, USAGE};
 
 use self::citree::Citree;
-use crate::chart::{self, Axis, Line};
 use crate::train::processor;
+use ::citree::lab::chart::{self, Axis, Line};
 use anyhow::{Context, ensure};
 use hnsw_rs::HnswRs;
 use library::{COUNT, How, Library};
@@ -160,7 +160,7 @@ fn plot(options: &Options, entries: &[Entry], curves: &[Vec<Point>]) -> anyhow::
 }
 
 /// Writes a plot where it is wanted, or to `name` in the current folder.
-pub fn save(wanted: Option<&Path>, name: &str, drawn: &str) -> anyhow::Result<()> {
+fn save(wanted: Option<&Path>, name: &str, drawn: &str) -> anyhow::Result<()> {
     let path = wanted.unwrap_or(Path::new(name));
     std::fs::write(path, drawn).with_context(|| path.display().to_string())?;
     say(&format!("the plot is in {}", path.display()))

@@ -7,14 +7,13 @@ use std::path::PathBuf;
 pub const USAGE: &str = "\
 usage: cargo xtask peers explain --bundle BUNDLE --dev FILE [OPTIONS]
 
-explain sets explaining beside parsing, and other rules of deciding beside the sum.
+explain sets explaining beside parsing.
 
   --bundle BUNDLE a bundle with an index
   --dev FILE      a treebank to parse and explain, with gold heads
-  --parts A,B,..  what to measure: latency, start, bulk, rules [default: all]
-  --sentences N   only the first N sentences, in bulk and rules [default: all]
+  --parts A,B,..  what to measure: latency, start, bulk [default: all]
+  --sentences N   only the first N sentences, in bulk [default: all]
   --rounds N      times that latency and bulk are measured, all ways in turns [default: 3]
-  --plot FILE     where the plot of rules goes [default: rules.svg]
 
 start runs the program that `cargo build --release` makes, so build first.
 ";
@@ -28,12 +27,9 @@ pub enum Part {
     Start,
     /// Many sentences at once.
     Bulk,
-    /// Accuracy and coverage of several rules.
-    Rules,
 }
 
-const PARTS: [(&str, Part); 4] =
-    [("latency", Part::Latency), ("start", Part::Start), ("bulk", Part::Bulk), ("rules", Part::Rules)];
+const PARTS: [(&str, Part); 3] = [("latency", Part::Latency), ("start", Part::Start), ("bulk", Part::Bulk)];
 
 /// What to measure, and how.
 #[derive(Clone, Debug, PartialEq)]
@@ -43,7 +39,6 @@ pub struct Options {
     pub parts: Vec<Part>,
     pub sentences: usize,
     pub rounds: usize,
-    pub plot: Option<PathBuf>,
     /// The options as they were given, for the heading of the report.
     pub given: String,
 }
@@ -57,7 +52,6 @@ impl Options {
             parts: PARTS.map(|(_, part)| part).to_vec(),
             sentences: usize::MAX,
             rounds: 3,
-            plot: None,
             given: arguments.join(" "),
         };
         for pair in arguments.chunks(2) {
@@ -73,7 +67,6 @@ impl Options {
                 "--parts" => options.parts = value.split(',').map(part).collect::<anyhow::Result<_>>()?,
                 "--sentences" => options.sentences = number()?,
                 "--rounds" => options.rounds = number()?,
-                "--plot" => options.plot = Some(PathBuf::from(value)),
                 _ => bail!("no option {name}\n\n{USAGE}"),
             }
         }
@@ -96,15 +89,15 @@ mod tests {
 
     #[test]
     fn all_parts_are_measured_unless_some_are_named() {
-        assert_eq!(Options::new(&INPUT).expect("options").parts.len(), 4);
-        let options = Options::new(&[&INPUT[..], &["--parts", "rules,start"]].concat()).expect("options");
-        assert_eq!(options.parts, [Part::Rules, Part::Start]);
+        assert_eq!(Options::new(&INPUT).expect("options").parts.len(), 3);
+        let options = Options::new(&[&INPUT[..], &["--parts", "bulk,start"]].concat()).expect("options");
+        assert_eq!(options.parts, [Part::Bulk, Part::Start]);
     }
 
     #[test]
     fn missing_input_and_unknown_parts_are_refused_by_name() {
         assert!(Options::new(&INPUT[..2]).expect_err("refused").to_string().contains("--dev"));
-        let refused = Options::new(&[&INPUT[..], &["--parts", "rules,speed"]].concat()).expect_err("refused");
+        let refused = Options::new(&[&INPUT[..], &["--parts", "bulk,speed"]].concat()).expect_err("refused");
         assert!(refused.to_string().contains("--parts speed"), "{refused}");
     }
 }

@@ -9,7 +9,7 @@ use super::rows::{self, Rows};
 use super::start::{self, Start};
 use super::truth::Truth;
 use super::{heading, release_build, report, save, say};
-use crate::chart::{self, Axis, Line};
+use ::citree::lab::chart::{self, Axis, Line};
 use anyhow::{Context, ensure};
 use std::fmt::Write as _;
 use std::io::Write as _;

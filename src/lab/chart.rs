@@ -22,6 +22,7 @@ const COLOURS: [(&str, &str); 8] = [
 
 /// A named line.
 pub struct Line {
+    /// What stands in the legend.
     pub name: String,
     /// Those outside of the axes are left out.
     pub points: Vec<(f64, f64)>,
@@ -43,6 +44,18 @@ impl Axis {
     pub fn even(title: &str, low: f64, high: f64, steps: usize) -> Self {
         let ticks = (0..=steps).map(|step| low + (high - low) * step as f64 / steps as f64).collect();
         Self { title: title.to_string(), low, high, logarithmic: false, ticks }
+    }
+
+    /// Round ticks, the fewest above four, around these values.
+    pub fn around(title: &str, values: impl Iterator<Item = f64> + Clone) -> Self {
+        let values = values.filter(|value| value.is_finite());
+        let least = values.clone().reduce(f64::min).unwrap_or_default();
+        let most = values.fold(least, f64::max);
+        let ends = |step: f64| ((least / step).floor() * step, ((most / step).floor() + 1.0) * step);
+        let count = |step: f64| ((ends(step).1 - ends(step).0) / step).round() as usize;
+        let step = [10.0, 5.0, 2.0, 1.0, 0.5, 0.2].into_iter().find(|step| count(*step) > 3).unwrap_or(0.1);
+        let (low, high) = ends(step);
+        Self::even(title, low, high, count(step))
     }
 
     /// A logarithmic axis with room for these values; ticks at 1, 2 and 5 of each power of ten.
@@ -160,8 +173,16 @@ mod tests {
     #[test]
     fn no_value_and_one_value_make_an_axis_too() {
         for values in [vec![], vec![0.0], vec![100.0]] {
-            let axis = Axis::logarithmic("seconds", values.iter().copied());
-            assert!(axis.low < axis.high && axis.ticks.len() >= 2, "{values:?}: {} {}", axis.low, axis.high);
+            let values = values.iter().copied();
+            for axis in [Axis::logarithmic("seconds", values.clone()), Axis::around("points", values.clone())] {
+                assert!(axis.low < axis.high && axis.ticks.len() >= 2, "{values:?}: {} {}", axis.low, axis.high);
+            }
         }
+    }
+
+    #[test]
+    fn an_axis_around_values_has_round_ticks_and_room_for_all_of_them() {
+        let axis = Axis::around("UAS, %", [80.45, 82.32, 81.0].into_iter());
+        assert_eq!(axis.ticks, [80.0, 80.5, 81.0, 81.5, 82.0, 82.5]);
     }
 }

@@ -2,7 +2,7 @@
 
 /// How much more near edges count than far ones, in NCA. Each is twice the one before, so that the exponentials of one are
 /// the squares of those before.
-pub const TEMPERATURES: [f32; 5] = [64.0, 128.0, 256.0, 512.0, 1024.0];
+pub(super) const TEMPERATURES: [f32; 5] = [64.0, 128.0, 256.0, 512.0, 1024.0];
 
 /// Values whose exponentials are kept at a time, so that they stay in the nearest cache.
 const BLOCK: usize = 1024;
@@ -12,7 +12,7 @@ const LANES: usize = 16;
 const NOTHING: f32 = -30.0;
 
 /// The sum of exp(T · (similarity − highest)) for each temperature.
-pub fn densities(similarities: &[f32], highest: f32) -> [f64; TEMPERATURES.len()] {
+pub(super) fn densities(similarities: &[f32], highest: f32) -> [f64; TEMPERATURES.len()] {
     let mut sums = [0.0; TEMPERATURES.len()];
     let mut values = [0.0; BLOCK];
     let (nothing, root) = (NOTHING.exp(), (NOTHING / 2.0).exp());
@@ -32,7 +32,7 @@ pub fn densities(similarities: &[f32], highest: f32) -> [f64; TEMPERATURES.len()
 }
 
 /// The sum of all values, in f64 as soon as there are many.
-pub fn sum(values: &[f32]) -> f64 {
+pub(super) fn sum(values: &[f32]) -> f64 {
     values.chunks(BLOCK).map(|some| f64::from(total(some))).sum()
 }
 
@@ -65,7 +65,7 @@ fn exp(power: f32) -> f32 {
 }
 
 /// The highest values, highest first.
-pub fn highest(values: &[f32], count: usize) -> Vec<f32> {
+pub(super) fn highest(values: &[f32], count: usize) -> Vec<f32> {
     let order = |a: &f32, b: &f32| b.total_cmp(a);
     let mut kept: Vec<f32> = Vec::with_capacity(2 * count + BLOCK);
     let mut least = f32::NEG_INFINITY;
@@ -89,7 +89,7 @@ pub fn highest(values: &[f32], count: usize) -> Vec<f32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use citree::random::Random;
+    use crate::random::Random;
 
     #[test]
     fn densities_are_those_of_the_definition() {

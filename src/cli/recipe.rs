@@ -1,0 +1,146 @@
+//! The options about what a model is made of, which `train` and `lab` share.
+
+use super::progress::step_bar;
+use citree::config::{Aggregate, BertLayers, Config, Preset};
+use citree::encoder::Pretrained;
+use citree::encoder::bert::Features;
+use citree::encoder::pretrained::Sources;
+use citree::treebank::Sentence;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// Configuration and pretrained input.
+#[derive(clap::Args)]
+pub struct Recipe {
+    /// Where to start from: paper (100 epochs as in the paper), small (15 epochs), joint (heads and labels on one
+    /// encoder, 8 epochs; made for BERT), demo (tiny)
+    #[arg(long, default_value = "small", value_parser = preset)]
+    preset: Preset,
+    /// A TOML file whose values replace the preset's
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// How similarities become a score, in training and parsing: mean or sum
+    #[arg(long, value_parser = aggregate)]
+    aggregate: Option<Aggregate>,
+    /// Passes over the training treebank
+    #[arg(long)]
+    epochs: Option<usize>,
+    /// Frozen word vectors to start from: fastText .vec or GloVe .txt, gzipped or not
+    #[arg(long, value_name = "FILE", help_heading = "Pretrained input")]
+    word_vectors: Option<PathBuf>,
+    /// A BERT folder to start from: config.json, tokenizer.json, model.safetensors
+    #[arg(long, value_name = "DIR", help_heading = "Pretrained input")]
+    bert: Option<PathBuf>,
+    /// Which layers of BERT to read: last, as the paper; mix, a learnt mix of all
+    #[arg(long, value_parser = bert_layers, requires = "bert", help_heading = "Pretrained input")]
+    bert_layers: Option<BertLayers>,
+    /// Train BERT along, at its own learning rate; it is frozen otherwise
+    #[arg(long, requires = "bert", help_heading = "Pretrained input")]
+    bert_train: bool,
+    /// Note where the BERT folder is, and its hash, instead of copying it
+    #[arg(long, requires = "bert", help_heading = "Pretrained input")]
+    bert_by_reference: bool,
+    /// Where to keep the states of a frozen BERT [default: citree in the user's cache folder]
+    #[arg(long, value_name = "DIR", env = "CITREE_CACHE", help_heading = "Pretrained input")]
+    cache: Option<PathBuf>,
+}
+
+impl Recipe {
+    /// The preset with the file and the options on top.
+    pub fn config(&self) -> anyhow::Result<Config> {
+        let mut config = match &self.config {
+            Some(path) => Config::load(self.preset, path)?,
+            None => Config::preset(self.preset),
+        };
+        config.aggregate = self.aggregate.unwrap_or(config.aggregate);
+        config.epochs = self.epochs.unwrap_or(config.epochs);
+        config.bert.layers = self.bert_layers.unwrap_or(config.bert.layers);
+        config.bert.train |= self.bert_train;
+        Ok(config)
+    }
+
+    /// Puts the pretrained input into a folder, and computes what a frozen BERT says of the treebanks.
+    pub fn pretrained(
+        &self,
+        folder: &Path,
+        config: &Config,
+        treebanks: [&[Sentence]; 2],
+        interrupted: &(dyn Fn() -> bool + Sync),
+        device: &candle_core::Device,
+    ) -> anyhow::Result<Pretrained> {
+        let sources = Sources {
+            word_vectors: self.word_vectors.as_deref(),
+            bert: self.bert.as_deref(),
+            bert_by_reference: self.bert_by_reference,
+        };
+        let bar = step_bar()?;
+        let show = |name: &'static str, done: u64, total: u64| {
+            bar.set_prefix(name);
+            bar.set_length(total);
+            bar.set_position(done);
+        };
+        let pretrained = Pretrained::install(folder, sources, config.bert.train, device, &|done, total| {
+            show("word vectors", done, total);
+        })?;
+        let pretrained = match &pretrained.bert {
+            Some(bert) if !config.bert.train => {
+                bar.reset();
+                let cache = self.cache.clone().or_else(user_cache).unwrap_or_else(|| folder.join("training"));
+                let sentences: Vec<&Sentence> = treebanks.into_iter().flatten().collect();
+                let all = config.bert.layers == BertLayers::Mix;
+                let tell = |done: usize, total: usize| {
+                    show("states of BERT", done as u64, total as u64);
+                    !interrupted()
+                };
+                pretrained.with_features(Features::cached(bert, all, &sentences, &cache, &tell)?)
+            }
+            _ => pretrained,
+        };
+        bar.finish_and_clear();
+        let mut stderr = std::io::stderr();
+        if let Some(vectors) = &pretrained.vectors {
+            writeln!(stderr, "word vectors: {} words, {} dimensions", vectors.len(), vectors.dims())?;
+        }
+        if let Some(bert) = &pretrained.bert {
+            let (layers, dims) = (bert.shape().num_hidden_layers, bert.shape().hidden_size);
+            let how = if config.bert.train { "trained along" } else { "frozen" };
+            writeln!(stderr, "BERT: {layers} layers, {dims} dimensions, {how}")?;
+        }
+        Ok(pretrained)
+    }
+}
+
+/// Where a user's caches are.
+fn user_cache() -> Option<PathBuf> {
+    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let folder = set("XDG_CACHE_HOME").or_else(|| set("HOME").map(|home| home.join(".cache")));
+    folder.or_else(|| set("LOCALAPPDATA")).map(|folder| folder.join(Path::new("citree")))
+}
+
+/// A preset by its name on the command line.
+pub fn preset(name: &str) -> Result<Preset, String> {
+    match name {
+        "paper" => Ok(Preset::Paper),
+        "small" => Ok(Preset::Small),
+        "joint" => Ok(Preset::Joint),
+        "demo" => Ok(Preset::Demo),
+        _ => Err("there are paper, small, joint and demo".to_string()),
+    }
+}
+
+fn bert_layers(name: &str) -> Result<BertLayers, String> {
+    match name {
+        "last" => Ok(BertLayers::Last),
+        "mix" => Ok(BertLayers::Mix),
+        _ => Err("there are last and mix".to_string()),
+    }
+}
+
+/// An aggregate by its name on the command line.
+pub fn aggregate(name: &str) -> Result<Aggregate, String> {
+    match name {
+        "mean" => Ok(Aggregate::Mean),
+        "sum" => Ok(Aggregate::Sum),
+        _ => Err("there are mean and sum".to_string()),
+    }
+}

@@ -1,0 +1,31 @@
+//! This process's own command, fit to be pasted into a shell.
+
+/// The command, with one more word at its end if it is not there yet.
+pub fn command_line(more: Option<&str>) -> String {
+    // Wherever the program lies, a reader has it under its name.
+    let name = std::iter::once("citree".to_string());
+    let words = name.chain(std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()));
+    let words = words.filter(|word| Some(word.as_str()) != more).chain(more.map(String::from));
+    words.map(quoted).collect::<Vec<_>>().join(" ")
+}
+
+fn quoted(word: String) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "-_./:=,+%@".contains(c);
+    match !word.is_empty() && word.chars().all(plain) {
+        true => word,
+        false => format!("'{}'", word.replace('\'', "'\\''")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_that_a_shell_would_take_apart_are_quoted() {
+        assert_eq!(quoted("--seeds=1,2".to_string()), "--seeds=1,2");
+        assert_eq!(quoted("my bank.conllu".to_string()), "'my bank.conllu'");
+        assert_eq!(quoted("it's".to_string()), "'it'\\''s'");
+        assert_eq!(quoted(String::new()), "''");
+    }
+}

@@ -1,0 +1,158 @@
+//! Where experiments find trained models, their edge vectors, and what was measured before.
+
+use super::corpus::Corpus;
+use super::nearest::Rows;
+use super::{Lab, Watcher};
+use crate::config::{Aggregate, Config, Similarity, System};
+use crate::edge::{EdgeModel, edge_vectors};
+use crate::encoder::{Numbered, Pretrained};
+use crate::error::{Error, Result};
+use crate::files::write_atomically;
+use crate::model::{Model, Tables, Trained};
+use crate::score::{Scorer, best};
+use crate::train::{Flow, Stage};
+use crate::treebank::Sentence;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+/// Pairs of rows that are compared in the time of one word of training.
+const PAIRS_A_WORD: u64 = 60_000;
+/// Words that are read in the time of one word of training.
+const READ_A_WORD: u64 = 4;
+
+/// What reading so many words costs.
+pub(super) fn reading(words: u64) -> u64 {
+    words / READ_A_WORD
+}
+
+/// What comparing each of some rows with each of some others costs.
+pub(super) fn comparing(queries: u64, rows: u64) -> u64 {
+    queries * rows / PAIRS_A_WORD
+}
+
+/// The laboratory at work.
+pub(super) struct Bench<'a> {
+    pub(super) lab: &'a Lab<'a>,
+    pub(super) watcher: &'a dyn Watcher,
+}
+
+/// One of the two models of a system, ready to be measured.
+pub(super) struct Learnt {
+    pub(super) tables: Tables,
+    pub(super) model: Trained,
+    pretrained: Pretrained,
+}
+
+impl<'a> Bench<'a> {
+    pub(super) fn new(lab: &'a Lab<'a>, watcher: &'a dyn Watcher) -> Self {
+        Self { lab, watcher }
+    }
+
+    /// What was measured under this name before, or else is measured now and kept.
+    pub(super) fn once<T: Serialize + DeserializeOwned>(
+        &self,
+        corpus: &Corpus,
+        name: &str,
+        cost: u64,
+        measure: impl FnOnce() -> Result<T>,
+    ) -> Result<T> {
+        let folder = self.lab.folder.join("measured").join(corpus.key(self.lab)?);
+        let path = folder.join(format!("{name}.json"));
+        let kept = std::fs::read_to_string(&path).ok().and_then(|text| serde_json::from_str(&text).ok());
+        let measured = match kept {
+            Some(kept) => kept,
+            None => {
+                self.tell(0, name)?;
+                let measured = measure()?;
+                std::fs::create_dir_all(&folder).map_err(Error::io(&folder))?;
+                let text = serde_json::to_string(&measured).map_err(|e| Error::Tensor { message: e.to_string() })?;
+                write_atomically(&path, text.as_bytes())?;
+                measured
+            }
+        };
+        self.tell(cost, name)?;
+        Ok(measured)
+    }
+
+    fn tell(&self, cost: u64, name: &str) -> Result<()> {
+        match self.watcher.done(cost, &format!("measuring {name}")) {
+            Flow::Continue => Ok(()),
+            Flow::Stop => Err(Error::Stopped),
+        }
+    }
+
+    /// The model of a system that finds heads, or that names edges.
+    pub(super) fn learnt(&self, corpus: &Corpus, stage: Stage, system: System, seed: u64) -> Result<Learnt> {
+        let mut finished = self.finished(corpus, stage, system, seed)?;
+        let model = finished.models.pop().ok_or(Error::Stopped)?;
+        Ok(Learnt { tables: finished.tables, model, pretrained: self.lab.pretrained.clone() })
+    }
+
+    /// Both models of a system as one parser.
+    pub(super) fn parser_model(&self, corpus: &Corpus, system: System, seed: u64) -> Result<Model> {
+        let heads = self.learnt(corpus, Stage::Heads, system, seed)?;
+        let labels = self.learnt(corpus, Stage::Labels, system, seed)?;
+        let config = Config { system, seed, ..self.lab.config.clone() };
+        let pretrained = self.lab.pretrained.clone();
+        Ok(Model { config, tables: heads.tables, pretrained, heads: heads.model, labels: labels.model })
+    }
+}
+
+impl Learnt {
+    pub(super) fn number(&self, sentences: &[Sentence]) -> Result<Vec<Numbered>> {
+        self.pretrained.number(&self.tables.vocabulary, sentences)
+    }
+
+    pub(super) fn scorer(&self, aggregate: Aggregate, lab: &Lab) -> Result<Scorer> {
+        self.model.scorer(aggregate, lab.device)
+    }
+
+    /// The vectors of the gold edges, as the system compares them.
+    pub(super) fn gold_rows(&self, sentences: &[Numbered]) -> Result<Rows> {
+        let heads: Vec<&[usize]> = sentences.iter().map(|sentence| sentence.heads.as_slice()).collect();
+        rows(&self.model.edges.frozen()?, sentences, &heads)
+    }
+
+    /// The vectors of the gold edges, of whatever length they are.
+    pub(super) fn raw_rows(&self, sentences: &[Numbered]) -> Result<Rows> {
+        let heads: Vec<&[usize]> = sentences.iter().map(|sentence| sentence.heads.as_slice()).collect();
+        rows(&self.model.edges.frozen()?.compared_by(Similarity::Dot), sentences, &heads)
+    }
+
+    /// The head of every word that the system chooses, ROOT's place included.
+    pub(super) fn heads(&self, sentences: &[Numbered], lab: &Lab) -> Result<Vec<Vec<usize>>> {
+        use crate::encoder::{Batch, length_batches};
+        use rayon::prelude::*;
+        let scorer = self.scorer(lab.config.aggregate, lab)?;
+        let choose = |batch: &Vec<usize>| -> Result<Vec<(usize, Vec<usize>)>> {
+            let chosen: Vec<&Numbered> = batch.iter().map(|&s| &sentences[s]).collect();
+            let scores = scorer.head_scores(&scorer.encode(&Batch::new(&chosen))?)?;
+            let mut rest = scores.as_slice();
+            let mut heads = Vec::with_capacity(batch.len());
+            for (&place, sentence) in batch.iter().zip(chosen) {
+                let n = sentence.len();
+                let (own, after) = rest.split_at((n - 1) * n);
+                rest = after;
+                let row = |word: usize| best(&own[(word - 1) * n..][..n], Some(word));
+                heads.push((place, std::iter::once(0).chain((1..n).map(row)).collect()));
+            }
+            Ok(heads)
+        };
+        let chosen: Vec<Vec<(usize, Vec<usize>)>> =
+            length_batches(sentences).par_iter().map(choose).collect::<Result<_>>()?;
+        let mut heads = vec![Vec::new(); sentences.len()];
+        chosen.into_iter().flatten().for_each(|(place, own)| heads[place] = own);
+        Ok(heads)
+    }
+
+    /// The vectors of the edges to these heads, as the system compares them.
+    pub(super) fn rows_to(&self, sentences: &[Numbered], heads: &[Vec<usize>]) -> Result<Rows> {
+        let heads: Vec<&[usize]> = heads.iter().map(Vec::as_slice).collect();
+        rows(&self.model.edges.frozen()?, sentences, &heads)
+    }
+}
+
+fn rows(edges: &EdgeModel, sentences: &[Numbered], heads: &[&[usize]]) -> Result<Rows> {
+    let values = edge_vectors(&[edges], false, sentences, heads)?.concat().concat();
+    Ok(Rows { values, dims: edges.dims() })
+}

@@ -1,0 +1,84 @@
+//! The parts of a treebank that models are trained on: all of it, or one genre.
+
+use super::Lab;
+use crate::error::{Error, Result};
+use crate::indexing::prefix;
+use crate::treebank::{Sentence, write_sentence};
+use std::collections::BTreeMap;
+
+/// A part of the treebank of a laboratory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Corpus {
+    /// All of it.
+    Whole,
+    /// The sentences of one genre, for learning and for judging.
+    Genre(String),
+}
+
+impl Corpus {
+    pub(super) fn name(&self) -> &str {
+        match self {
+            Self::Whole => "whole",
+            Self::Genre(genre) => genre,
+        }
+    }
+
+    pub(super) fn train(&self, lab: &Lab) -> Vec<Sentence> {
+        self.part(lab.train)
+    }
+
+    pub(super) fn dev(&self, lab: &Lab) -> Vec<Sentence> {
+        self.part(lab.dev)
+    }
+
+    fn part(&self, sentences: &[Sentence]) -> Vec<Sentence> {
+        let belongs = |sentence: &&Sentence| match self {
+            Self::Whole => true,
+            Self::Genre(own) => genre(sentence) == own,
+        };
+        sentences.iter().filter(belongs).cloned().collect()
+    }
+
+    /// A short name for everything that decides what is learnt from it, but for the system and the seed.
+    pub(super) fn key(&self, lab: &Lab) -> Result<String> {
+        let mut hasher = blake3::Hasher::new();
+        let config = crate::config::Config { system: crate::config::System::IIC, seed: 0, ..lab.config.clone() };
+        hasher.update(config.to_toml().as_bytes());
+        lab.pretrained.hash(&mut hasher)?;
+        for sentence in self.train(lab).iter().chain(&self.dev(lab)) {
+            write_sentence(&mut hasher, sentence).map_err(|e| Error::Tensor { message: e.to_string() })?;
+        }
+        Ok(format!("{}-{}", self.name(), &hasher.finalize().to_hex()[..10]))
+    }
+}
+
+/// The genre of a sentence: the first part of its `sent_id`.
+pub(super) fn genre(sentence: &Sentence) -> &str {
+    prefix(sentence.sent_id().unwrap_or_default(), 1)
+}
+
+/// The genre to learn from, and the others with sentences to test on, in order of their names; `None` where the treebank
+/// names one genre only.
+pub(super) fn genres(lab: &Lab) -> Result<Option<(String, Vec<String>)>> {
+    let count = |sentences: &[Sentence]| {
+        sentences.iter().fold(BTreeMap::<String, usize>::new(), |mut counts, sentence| {
+            *counts.entry(genre(sentence).to_string()).or_default() += 1;
+            counts
+        })
+    };
+    let (train, dev) = (count(lab.train), count(lab.dev));
+    let known = || train.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
+    let source = match lab.source {
+        Some(source) => source.to_string(),
+        None => match train.iter().max_by_key(|(_, count)| **count) {
+            Some((genre, _)) => genre.clone(),
+            None => return Ok(None),
+        },
+    };
+    if !train.contains_key(&source) || !dev.contains_key(&source) {
+        let message = format!("no sentences of genre {source} to learn from and to judge by; there are {}", known());
+        return Err(Error::Training { message });
+    }
+    let targets: Vec<String> = dev.into_keys().filter(|genre| *genre != source).collect();
+    Ok((!targets.is_empty()).then_some((source, targets)))
+}

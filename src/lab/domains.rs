@@ -1,0 +1,110 @@
+//! Out of domain: trained on one genre, tested on each of the others (Table 4).
+
+use super::bench::{Bench, reading};
+use super::corpus::{Corpus, genres};
+use super::published::{DOMAIN_SYSTEMS, DOMAINS, ENGLISH};
+use super::trainings::Training;
+use super::{Cell, Lab, Report, Table};
+use crate::config::System;
+use crate::error::{Error, Result};
+use crate::score::accuracies;
+use crate::support::Task;
+use crate::train::Stage;
+use std::collections::BTreeMap;
+
+pub(super) fn trainings(lab: &Lab) -> Result<Vec<Training>> {
+    let (source, _) = named_genres(lab)?;
+    Ok(Training::all(&Corpus::Genre(source), &[Stage::Heads], &DOMAIN_SYSTEMS, lab.seeds))
+}
+
+pub(super) fn cost(lab: &Lab) -> u64 {
+    DOMAIN_SYSTEMS.len() as u64 * lab.seeds.len() as u64 * reading(lab.words(lab.dev))
+}
+
+pub(super) fn report(bench: &Bench) -> Result<Report> {
+    let lab = bench.lab;
+    let (source, targets) = named_genres(lab)?;
+    let corpus = Corpus::Genre(source.clone());
+    let cost = cost(lab) / (DOMAIN_SYSTEMS.len() * lab.seeds.len()).max(1) as u64;
+    // For each system and seed, UAS by genre.
+    let mut measured: Vec<Vec<BTreeMap<String, f64>>> = Vec::new();
+    for name in DOMAIN_SYSTEMS {
+        let mut own = Vec::new();
+        for &seed in lab.seeds {
+            let genres = [&targets[..], std::slice::from_ref(&source)].concat();
+            let uas = || uas_by_genre(bench, &corpus, name, seed, &genres);
+            own.push(bench.once(&corpus, &format!("genres-{name}-{seed}"), cost, uas)?);
+        }
+        measured.push(own);
+    }
+    let paper = lab.name == ENGLISH && source == "answers";
+    let mut columns = vec!["tested on".to_string(), "sentences".to_string()];
+    columns.extend(DOMAIN_SYSTEMS.map(String::from));
+    if paper {
+        columns.extend(DOMAIN_SYSTEMS.map(|name| format!("{name} in the paper")));
+    }
+    let mut table = Table::new("domains", &format!("UAS, %, of head models trained on `{source}`"), columns);
+    let row = |name: String, sentences: usize, own: Vec<Vec<f64>>, published: Option<[f64; 4]>| {
+        let mut row = vec![Cell::text(name), Cell::Count(sentences as u64)];
+        row.extend(own.iter().map(|values| Cell::mean(values)));
+        if paper {
+            row.extend(published.map_or(vec![Cell::Nothing; 4], |p| p.map(Cell::Value).to_vec()));
+        }
+        row
+    };
+    for target in &targets {
+        let own =
+            measured.iter().map(|seeds| seeds.iter().filter_map(|uas| uas.get(target).copied()).collect()).collect();
+        let published = DOMAINS.iter().find(|(genre, _)| genre == target).map(|(_, figures)| *figures);
+        let sentences = Corpus::Genre(target.clone()).dev(lab).len();
+        table.rows.push(row(target.clone(), sentences, own, published));
+    }
+    let mean = |uas: &BTreeMap<String, f64>| {
+        targets.iter().filter_map(|target| uas.get(target)).sum::<f64>() / targets.len().max(1) as f64
+    };
+    let averages = measured.iter().map(|seeds| seeds.iter().map(mean).collect()).collect();
+    let published: [f64; 4] = std::array::from_fn(|at| DOMAINS.iter().map(|(_, f)| f[at]).sum::<f64>() / 4.0);
+    let sentences = targets.iter().map(|target| Corpus::Genre(target.clone()).dev(lab).len()).sum();
+    table.rows.push(row("average of these".to_string(), sentences, averages, Some(published)));
+    let own = measured.iter().map(|seeds| seeds.iter().filter_map(|uas| uas.get(&source).copied()).collect()).collect();
+    table.rows.push(row(format!("{source}, the source"), corpus.dev(lab).len(), own, None));
+    Ok(Report {
+        title: format!("Out of domain: {}, from `{source}`", lab.name),
+        notes: vec![format!(
+            "Head models learn from the {} training sentences of `{source}`, their best epoch is chosen by its {} dev sentences, \
+             and they are tested on the dev sentences of every other genre (the paper: on the test sentences). Greedy. A genre \
+             is the first part of a sentence's `sent_id`.",
+            corpus.train(lab).len(),
+            corpus.dev(lab).len()
+        )],
+        tables: vec![table],
+        ..Report::default()
+    })
+}
+
+/// The genre to learn from and those to test on.
+fn named_genres(lab: &Lab) -> Result<(String, Vec<String>)> {
+    genres(lab)?.ok_or_else(|| Error::Training {
+        message: "the dev set has one genre only, by the first part of `sent_id`, so there is no other to test on; \
+                  `domains` needs a treebank with several, such as English-EWT"
+            .to_string(),
+    })
+}
+
+fn uas_by_genre(
+    bench: &Bench,
+    corpus: &Corpus,
+    system: &str,
+    seed: u64,
+    genres: &[String],
+) -> Result<BTreeMap<String, f64>> {
+    let lab = bench.lab;
+    let system: System = system.parse().map_err(|message| Error::Training { message })?;
+    let learnt = bench.learnt(corpus, Stage::Heads, system, seed)?;
+    let scorer = learnt.scorer(lab.config.aggregate, lab)?;
+    let uas = |genre: &String| {
+        let dev = learnt.number(&Corpus::Genre(genre.clone()).dev(lab))?;
+        Ok((genre.clone(), accuracies(&[(Task::Heads, &scorer)], &dev)?[0] * 100.0))
+    };
+    genres.iter().map(uas).collect()
+}

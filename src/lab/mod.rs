@@ -1,0 +1,222 @@
+//! The laboratory: the paper's experiments on any treebank, one file each, over models that they share.
+//!
+//! An experiment names the trainings it needs and turns trained models into a [`Report`]. Everything lies in one folder:
+//! `trained/` holds the models, `measured/` what was measured of them, and each experiment has a folder of its own with its
+//! report. What is there already, made from the same treebanks and settings, is not made again.
+
+mod bench;
+pub mod chart;
+mod corpus;
+mod domains;
+mod geometry;
+mod hubs;
+mod nearest;
+mod neighbors;
+mod pairs;
+mod published;
+mod report;
+mod rules;
+mod statistics;
+mod subclass;
+mod support_size;
+mod systems;
+mod trainings;
+
+pub use report::{Cell, Report, Table};
+
+use crate::config::Config;
+use crate::encoder::Pretrained;
+use crate::error::{Error, Result};
+use crate::train::Flow;
+use crate::treebank::Sentence;
+use bench::Bench;
+use candle_core::Device;
+use std::path::Path;
+use std::str::FromStr;
+use trainings::Training;
+
+/// One of the paper's experiments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Experiment {
+    /// The accuracy of the six systems (Table 3).
+    Systems,
+    /// Trained on one genre, tested on the others (Table 4).
+    Domains,
+    /// Accuracy by the number of support sentences (Table 5).
+    SupportSize,
+    /// Whether the nearest training edge has the label of the edge it explains (Table 6).
+    Subclass,
+    /// Which training edges are cited how often, and why (Table 9 and its figure).
+    Hubs,
+    /// Edges and the training edges nearest to them (Tables 7 and 8).
+    Neighbors,
+    /// Other ways of deciding by the same similarities.
+    Rules,
+}
+
+impl Experiment {
+    /// All of them, in the order of the paper.
+    pub const ALL: [Self; 7] =
+        [Self::Systems, Self::Domains, Self::SupportSize, Self::Subclass, Self::Hubs, Self::Neighbors, Self::Rules];
+
+    /// The name on the command line and in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Systems => "systems",
+            Self::Domains => "domains",
+            Self::SupportSize => "support-size",
+            Self::Subclass => "subclass",
+            Self::Hubs => "hubs",
+            Self::Neighbors => "neighbors",
+            Self::Rules => "rules",
+        }
+    }
+
+    /// The models that it measures.
+    fn trainings(self, lab: &Lab) -> Result<Vec<Training>> {
+        match self {
+            Self::Systems => Ok(systems::trainings(lab)),
+            Self::Domains => domains::trainings(lab),
+            Self::SupportSize => support_size::trainings(lab),
+            Self::Subclass => Ok(subclass::trainings(lab)),
+            Self::Hubs | Self::Neighbors => Ok(hubs::trainings(lab)),
+            Self::Rules => Ok(rules::trainings(lab)),
+        }
+    }
+
+    /// How much there is to measure, as words that could be trained on in the same time.
+    fn cost(self, lab: &Lab) -> u64 {
+        match self {
+            Self::Systems => systems::cost(lab),
+            Self::Domains => domains::cost(lab),
+            Self::SupportSize => support_size::cost(lab),
+            Self::Subclass => subclass::cost(lab),
+            Self::Hubs => hubs::cost(lab),
+            Self::Neighbors => neighbors::cost(lab),
+            Self::Rules => rules::cost(lab),
+        }
+    }
+
+    fn report(self, bench: &Bench) -> Result<Report> {
+        match self {
+            Self::Systems => systems::report(bench),
+            Self::Domains => domains::report(bench),
+            Self::SupportSize => support_size::report(bench),
+            Self::Subclass => subclass::report(bench),
+            Self::Hubs => hubs::report(bench),
+            Self::Neighbors => neighbors::report(bench),
+            Self::Rules => rules::report(bench),
+        }
+    }
+}
+
+impl FromStr for Experiment {
+    type Err = String;
+    fn from_str(name: &str) -> std::result::Result<Self, String> {
+        let known = Self::ALL.map(Self::name).join(", ");
+        let named = Self::ALL.into_iter().find(|experiment| experiment.name() == name);
+        named.ok_or_else(|| format!("no experiment {name}; there are {known}"))
+    }
+}
+
+/// What the experiments are made with.
+#[derive(Clone, Debug)]
+pub struct Lab<'a> {
+    /// Where everything goes.
+    pub folder: &'a Path,
+    /// What the treebank is called in tables, such as `en_ewt`; the paper's figures are found by it.
+    pub name: &'a str,
+    /// How models are trained; its system and its seed are not looked at.
+    pub config: &'a Config,
+    /// What they know before.
+    pub pretrained: &'a Pretrained,
+    /// The treebank to learn from.
+    pub train: &'a [Sentence],
+    /// The treebank to judge by.
+    pub dev: &'a [Sentence],
+    /// A training for each seed; at least one.
+    pub seeds: &'a [u64],
+    /// The genre to train on where one is tested on the others; the one with most sentences if not given.
+    pub source: Option<&'a str>,
+    /// How often support sentences are drawn.
+    pub draws: usize,
+    /// Where to compute.
+    pub device: &'a Device,
+    /// The command that asked for it, for the reports.
+    pub command: &'a str,
+}
+
+/// Told how far the whole plan is; the only way a laboratory shows itself. Work is counted in words of training.
+pub trait Watcher: Sync {
+    /// How much there is to do.
+    fn plan(&self, _words: u64) {}
+    /// That so much more was done, of what; the answer is whether to go on.
+    fn done(&self, _words: u64, _what: &str) -> Flow {
+        Flow::Continue
+    }
+    /// What is worth a line of its own, such as the end of an epoch.
+    fn milestone(&self, _what: &str) {}
+}
+
+/// A watcher that looks away.
+pub struct Unwatched;
+impl Watcher for Unwatched {}
+
+/// Trains what is missing, measures, and writes a folder for each experiment. Stopped by the watcher it returns `None`, and
+/// the same call goes on from there.
+pub fn run(lab: &Lab, experiments: &[Experiment], watcher: &dyn Watcher) -> Result<Option<Vec<Report>>> {
+    lab.check()?;
+    let mut trainings: Vec<Training> = Vec::new();
+    for experiment in experiments {
+        for training in experiment.trainings(lab)? {
+            if !trainings.contains(&training) {
+                trainings.push(training);
+            }
+        }
+    }
+    let bench = Bench::new(lab, watcher);
+    let measuring: u64 = experiments.iter().map(|experiment| experiment.cost(lab)).sum();
+    watcher.plan(bench.words_left(&trainings)? + measuring);
+    if bench.train(&trainings)? == Flow::Stop {
+        return Ok(None);
+    }
+    let mut reports = Vec::new();
+    for experiment in experiments {
+        match experiment.report(&bench) {
+            Err(Error::Stopped) => return Ok(None),
+            report => {
+                let report = report?;
+                report.write(lab, *experiment, &bench.times(&experiment.trainings(lab)?)?)?;
+                reports.push(report);
+            }
+        }
+    }
+    Ok(Some(reports))
+}
+
+impl Lab<'_> {
+    /// The experiments that this treebank does not allow, and why.
+    pub fn impossible(&self) -> Result<Vec<(Experiment, String)>> {
+        let several = corpus::genres(self)?.is_some();
+        let why = "its sentences are of one genre only, by the first part of `sent_id`".to_string();
+        Ok(if several { Vec::new() } else { vec![(Experiment::Domains, why)] })
+    }
+
+    fn check(&self) -> Result<()> {
+        let refuse = |message: &str| Err(Error::Training { message: message.to_string() });
+        if self.seeds.is_empty() {
+            return refuse("an experiment needs at least one seed");
+        }
+        if self.config.share_encoder {
+            return refuse(
+                "the paper's systems are two models, each with an encoder of its own; leave out share_encoder (the preset \
+                 joint has it)",
+            );
+        }
+        self.config.check().map_err(|message| Error::Training { message })
+    }
+
+    fn words(&self, sentences: &[Sentence]) -> u64 {
+        sentences.iter().map(|sentence| sentence.words().len() as u64).sum()
+    }
+}

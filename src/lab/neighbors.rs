@@ -1,0 +1,103 @@
+//! Edges of the dev set and the training edge nearest to each, drawn as arcs (Tables 7 and 8).
+
+use super::bench::{Bench, comparing, reading};
+use super::corpus::Corpus;
+use super::nearest::{Rows, nearest};
+use super::pairs::{Pair, Snippet, draw};
+use super::published::INSTANCE_SYSTEMS;
+use super::report::Drawing;
+use super::{Cell, Lab, Report, Table};
+use crate::config::System;
+use crate::error::{Error, Result};
+use crate::random::Random;
+use crate::train::Stage;
+
+/// Edges that are shown.
+const SHOWN: usize = 8;
+
+fn one_cost(lab: &Lab) -> u64 {
+    let (train, dev) = (lab.words(lab.train), lab.words(lab.dev));
+    reading(2 * train + dev) + comparing(SHOWN as u64, train)
+}
+
+pub(super) fn cost(lab: &Lab) -> u64 {
+    INSTANCE_SYSTEMS.len() as u64 * one_cost(lab)
+}
+
+pub(super) fn report(bench: &Bench) -> Result<Report> {
+    let lab = bench.lab;
+    let seed = lab.seeds[0];
+    let asked = asked(lab);
+    let columns =
+        ["system", "edge", "its label", "nearest training edge", "its label", "same label", "similarity", "from"];
+    let mut table = Table::new("neighbors", "Edges of the dev set and the training edge nearest to each", columns);
+    let mut drawings = Vec::new();
+    for name in INSTANCE_SYSTEMS {
+        let key = format!("neighbors-{name}-{seed}");
+        let pairs: Vec<Pair> = bench.once(&Corpus::Whole, &key, one_cost(lab), || pairs(bench, name, &asked))?;
+        for Pair { query, support, similarity } in &pairs {
+            let same = if query.label == support.label { "yes" } else { "no" };
+            table.rows.push(vec![
+                Cell::text(name),
+                Cell::text(query.bare()),
+                Cell::text(&query.label),
+                Cell::text(support.bare()),
+                Cell::text(&support.label),
+                Cell::text(same),
+                Cell::Value(f64::from(*similarity)),
+                Cell::text(&support.sent_id),
+            ]);
+        }
+        drawings.push(Drawing {
+            name: format!("neighbors-{name}"),
+            caption: format!("{name}: edges of the dev set, left, and the training edge nearest to each, right"),
+            svg: draw(&format!("Nearest training edges, {name}"), &pairs),
+        });
+    }
+    Ok(Report {
+        title: format!("Nearest training edges on {}", lab.name),
+        notes: vec![format!(
+            "{SHOWN} gold edges of the dev set, drawn at random once (seed {seed}) and not chosen, are asked of every system: \
+             which training edge is nearest by the vectors of its head model? The head models never see a label. The similarity \
+             of W- and I-systems with dot product has no fixed scale; a cosine is at most 1."
+        )],
+        tables: vec![table],
+        drawings,
+        files: Vec::new(),
+    })
+}
+
+/// The edges to ask about: sentence and word, counted from 0.
+fn asked(lab: &Lab) -> Vec<(usize, usize)> {
+    let count = |(at, sentence): (usize, &crate::treebank::Sentence)| (0..sentence.words().len()).map(move |w| (at, w));
+    let mut all: Vec<(usize, usize)> = lab.dev.iter().enumerate().flat_map(count).collect();
+    Random::branch(lab.seeds[0], "edges to ask about").shuffle(&mut all);
+    all.truncate(SHOWN);
+    all
+}
+
+fn pairs(bench: &Bench, name: &str, asked: &[(usize, usize)]) -> Result<Vec<Pair>> {
+    let lab = bench.lab;
+    let system: System = name.parse().map_err(|message| Error::Training { message })?;
+    let learnt = bench.learnt(&Corpus::Whole, Stage::Heads, system, lab.seeds[0])?;
+    let rows = learnt.gold_rows(&learnt.number(lab.train)?)?;
+    let dev = learnt.number(lab.dev)?;
+    let mut queries = Rows { values: Vec::new(), dims: rows.dims };
+    for &(sentence, word) in asked {
+        let own = learnt.gold_rows(&dev[sentence..=sentence])?;
+        queries.values.extend(own.iter().nth(word).unwrap_or_default());
+    }
+    let places: Vec<(usize, usize)> =
+        lab.train.iter().enumerate().flat_map(|(at, s)| (0..s.words().len()).map(move |word| (at, word))).collect();
+    let mut pairs = Vec::new();
+    for (&(sentence, word), hits) in asked.iter().zip(nearest(&rows, &queries, 1)?) {
+        let Some(hit) = hits.first() else { continue };
+        let (found, found_word) = places[hit.edge as usize];
+        pairs.push(Pair {
+            query: Snippet::new(&lab.dev[sentence], word + 1),
+            support: Snippet::new(&lab.train[found], found_word + 1),
+            similarity: hit.similarity,
+        });
+    }
+    Ok(pairs)
+}

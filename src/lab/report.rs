@@ -1,0 +1,282 @@
+//! What an experiment found: tables and plots, written as JSON, CSV, Markdown and SVG.
+
+use super::trainings::Trained;
+use super::{Experiment, Lab};
+use crate::error::{Error, Result};
+use crate::files::write_atomically;
+use serde::Serialize;
+use serde_json::json;
+use std::fmt::Write;
+use std::path::Path;
+
+/// The findings of an experiment.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    /// What was asked, as a heading.
+    pub title: String,
+    /// What was done, and what to know when reading the tables; a paragraph each.
+    pub notes: Vec<String>,
+    /// The figures.
+    pub tables: Vec<Table>,
+    /// Drawings by their names, with what they show.
+    pub drawings: Vec<Drawing>,
+    /// Long lists that only machines read: names of files, and what is in them.
+    pub files: Vec<(String, String)>,
+}
+
+/// A picture.
+#[derive(Clone, Debug)]
+pub struct Drawing {
+    /// The name of its file, without `.svg`.
+    pub name: String,
+    /// What it shows.
+    pub caption: String,
+    /// Itself.
+    pub svg: String,
+}
+
+/// Figures in rows and columns.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Table {
+    /// The name of its file, without `.csv`.
+    pub name: String,
+    /// What it shows.
+    pub caption: String,
+    /// What each column is.
+    pub columns: Vec<String>,
+    /// The cells of each row, one a column.
+    pub rows: Vec<Vec<Cell>>,
+    /// Rows that the page shows; the CSV has all.
+    #[serde(skip)]
+    pub shown: Option<usize>,
+}
+
+/// What stands in a table.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Cell {
+    /// Words.
+    Text(String),
+    /// A count.
+    Count(u64),
+    /// A measured number.
+    Value(f64),
+    /// A measured number, and how it varies over seeds or draws.
+    Mean {
+        /// Their mean.
+        mean: f64,
+        /// Their standard deviation; none of a single one.
+        deviation: Option<f64>,
+    },
+    /// Nothing to say.
+    Nothing,
+}
+
+impl Cell {
+    /// Words.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self::Text(text.into())
+    }
+
+    /// The mean of some values and their deviation.
+    pub fn mean(values: &[f64]) -> Self {
+        if values.is_empty() {
+            return Self::Nothing;
+        }
+        let (mean, deviation) = super::statistics::mean_and_deviation(values);
+        Self::Mean { mean, deviation }
+    }
+
+    fn shown(&self) -> String {
+        match self {
+            Self::Text(text) => text.replace('|', "\\|").replace('\n', " "),
+            Self::Count(count) => crate::explain::words::count(*count),
+            Self::Value(value) | Self::Mean { mean: value, deviation: None } => digits(*value),
+            Self::Mean { mean, deviation: Some(deviation) } => format!("{} ± {deviation:.2}", digits(*mean)),
+            Self::Nothing => String::new(),
+        }
+    }
+
+    pub(super) fn csv(&self) -> String {
+        match self {
+            Self::Text(text) if text.contains([',', '"', '\n', '\r']) => format!("\"{}\"", text.replace('"', "\"\"")),
+            Self::Text(text) => text.clone(),
+            Self::Count(count) => count.to_string(),
+            Self::Value(value) | Self::Mean { mean: value, .. } => value.to_string(),
+            Self::Nothing => String::new(),
+        }
+    }
+
+    fn csv_deviation(&self) -> String {
+        match self {
+            Self::Mean { deviation: Some(deviation), .. } => deviation.to_string(),
+            _ => String::new(),
+        }
+    }
+}
+
+/// A number with as many places as say something.
+fn digits(value: f64) -> String {
+    match value.abs() {
+        0.0 => "0".to_string(),
+        ..0.01 => format!("{value:.5}"),
+        ..1.0 => format!("{value:.3}"),
+        ..1000.0 => format!("{value:.2}"),
+        _ => format!("{value:.0}"),
+    }
+}
+
+impl Table {
+    /// A table with its rows to come.
+    pub fn new<S: Into<String>>(name: &str, caption: &str, columns: impl IntoIterator<Item = S>) -> Self {
+        let columns = columns.into_iter().map(Into::into).collect();
+        Self { name: name.to_string(), caption: caption.to_string(), columns, ..Self::default() }
+    }
+
+    fn markdown(&self) -> String {
+        let mut out = format!("{}\n\n| {} |\n|", self.caption, self.columns.join(" | "));
+        for column in 0..self.columns.len() {
+            let words =
+                self.rows.iter().all(|row| matches!(row.get(column), Some(Cell::Text(_) | Cell::Nothing) | None));
+            out += if words { "---|" } else { "---:|" };
+        }
+        out.push('\n');
+        let shown = self.shown.unwrap_or(self.rows.len());
+        for row in self.rows.iter().take(shown) {
+            let cells: Vec<String> = row.iter().map(Cell::shown).collect();
+            let _ = writeln!(out, "| {} |", cells.join(" | "));
+        }
+        if shown < self.rows.len() {
+            let _ =
+                writeln!(out, "\nThe first {shown} of {}; all are in [{1}.csv]({1}.csv).", self.rows.len(), self.name);
+        }
+        out
+    }
+
+    fn csv(&self) -> String {
+        let varies =
+            |column: usize| self.rows.iter().any(|row| row.get(column).is_some_and(|c| !c.csv_deviation().is_empty()));
+        let varying: Vec<bool> = (0..self.columns.len()).map(varies).collect();
+        let mut names = Vec::new();
+        for (name, varies) in self.columns.iter().zip(&varying) {
+            names.push(Cell::text(name).csv());
+            if *varies {
+                names.push(Cell::text(format!("{name} deviation")).csv());
+            }
+        }
+        let mut out = names.join(",") + "\n";
+        for row in &self.rows {
+            let mut cells = Vec::new();
+            for (cell, varies) in row.iter().zip(&varying) {
+                cells.push(cell.csv());
+                if *varies {
+                    cells.push(cell.csv_deviation());
+                }
+            }
+            out += &(cells.join(",") + "\n");
+        }
+        out
+    }
+}
+
+impl Report {
+    /// Writes the folder of the experiment.
+    pub(super) fn write(&self, lab: &Lab, experiment: Experiment, trained: &[Trained]) -> Result<()> {
+        let folder = lab.folder.join(experiment.name());
+        std::fs::create_dir_all(&folder).map_err(Error::io(&folder))?;
+        let put = |name: &str, text: &str| write_atomically(&folder.join(Path::new(name)), text.as_bytes());
+        for table in &self.tables {
+            put(&format!("{}.csv", table.name), &table.csv())?;
+        }
+        for drawing in &self.drawings {
+            put(&format!("{}.svg", drawing.name), &drawing.svg)?;
+        }
+        for (name, text) in &self.files {
+            put(name, text)?;
+        }
+        put("report.md", &self.markdown(lab, trained))?;
+        let treebank = json!({
+            "name": lab.name, "train_sentences": lab.train.len(), "train_words": lab.words(lab.train),
+            "dev_sentences": lab.dev.len(), "dev_words": lab.words(lab.dev),
+        });
+        let all = json!({
+            "experiment": experiment.name(), "title": self.title, "citree": env!("CARGO_PKG_VERSION"),
+            "command": lab.command, "treebank": treebank, "seeds": lab.seeds,
+            "config": lab.config, "trainings": trained, "notes": self.notes, "tables": self.tables,
+        });
+        let text = serde_json::to_string_pretty(&all).map_err(|e| Error::Tensor { message: e.to_string() })?;
+        put("report.json", &(text + "\n"))
+    }
+
+    fn markdown(&self, lab: &Lab, trained: &[Trained]) -> String {
+        let mut out = format!("# {}\n\n", self.title);
+        for note in &self.notes {
+            let _ = writeln!(out, "{note}\n");
+        }
+        for table in &self.tables {
+            let _ = writeln!(out, "{}", table.markdown());
+        }
+        for Drawing { name, caption, .. } in &self.drawings {
+            let _ = writeln!(out, "![{caption}]({name}.svg)\n");
+        }
+        let seeds: Vec<String> = lab.seeds.iter().map(u64::to_string).collect();
+        let _ = writeln!(
+            out,
+            "## How it was made\n\n```sh\n{}\n```\n\ncitree {}, treebank {}: {} sentences, {} words to learn from; {} sentences, {} words to judge by. Seeds {}.\n",
+            lab.command,
+            env!("CARGO_PKG_VERSION"),
+            lab.name,
+            lab.train.len(),
+            lab.words(lab.train),
+            lab.dev.len(),
+            lab.words(lab.dev),
+            seeds.join(", ")
+        );
+        let minutes = trained.iter().map(|training| training.seconds).sum::<f64>() / 60.0;
+        let _ = writeln!(
+            out,
+            "{} models were trained for it, {} epochs each: {minutes:.1} minutes in all, added up over trainings that ran side by \
+             side.\n\n| model | best epoch | dev accuracy then, % | minutes | threads |\n|---|---:|---:|---:|---:|",
+            trained.len(),
+            lab.config.epochs
+        );
+        for Trained { name, best_epoch, dev_accuracy, seconds, threads, .. } in trained {
+            let (percent, minutes) = (dev_accuracy * 100.0, seconds / 60.0);
+            let _ = writeln!(out, "| {name} | {best_epoch} | {percent:.2} | {minutes:.1} | {threads} |");
+        }
+        let _ = writeln!(out, "\n```toml\n{}```", lab.config.to_toml());
+        out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table() -> Table {
+        let mut table = Table::new("t", "What", ["name", "UAS"]);
+        table.rows.push(vec![Cell::text("a, \"b\" | c"), Cell::mean(&[90.0, 91.0])]);
+        table.rows.push(vec![Cell::text("d"), Cell::mean(&[90.0])]);
+        table
+    }
+
+    #[test]
+    fn a_page_shows_means_with_their_deviation_and_escapes_what_would_break_a_table() {
+        let text = table().markdown();
+        assert!(text.contains("| a, \"b\" \\| c | 90.50 ± 0.71 |\n| d | 90.00 |"), "{text}");
+        assert!(text.contains("|---|---:|"), "{text}");
+    }
+
+    #[test]
+    fn a_csv_has_a_column_of_deviations_where_there_are_any() {
+        let text = table().csv();
+        assert!(text.starts_with("name,UAS,UAS deviation\n\"a, \"\"b\"\" | c\",90.5,0.707"), "{text}");
+        assert!(text.ends_with("\nd,90,\n"), "{text}");
+    }
+
+    #[test]
+    fn a_long_table_is_shown_in_part_and_says_so() {
+        let text = Table { shown: Some(1), ..table() }.markdown();
+        assert!(!text.contains("| d |") && text.contains("The first 1 of 2; all are in [t.csv](t.csv)."), "{text}");
+    }
+}

@@ -1,0 +1,199 @@
+//! What every rule decides about the head of every word, from one pass over the training edges for each block of words.
+
+use super::density::TEMPERATURES;
+use super::tally::{Decided, FLIPS, Tally, tally};
+use super::weigh::{CITED, Support, TOGETHER, Weighed, added, best_two, flip_count, weights};
+use crate::config::{Aggregate, System};
+use crate::encoder::{Batch, Numbered, length_batches};
+use crate::error::Result;
+use crate::explain::SHORTLIST;
+use crate::lab::bench::Bench;
+use crate::lab::corpus::Corpus;
+use crate::score::Scorer;
+use crate::train::Stage;
+use rayon::prelude::*;
+
+/// Batches of sentences that are read side by side.
+const BATCHES: usize = 8;
+
+/// How similarities become the score of a head.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Rule {
+    /// The sum of all. Their mean is this sum over a number that all heads share, and chooses the same.
+    Sum,
+    /// The mean of the highest ones; how many, is at this place of [`CITED`].
+    Nearest(usize),
+    /// The logarithm of the sum of the exponentials; the temperature is at this place of [`TEMPERATURES`].
+    Nca(usize),
+}
+
+impl Rule {
+    /// All that are measured, the sum first.
+    pub(super) const ALL: [Self; 8] = [
+        Self::Sum,
+        Self::Nearest(1),
+        Self::Nearest(0),
+        Self::Nca(0),
+        Self::Nca(1),
+        Self::Nca(2),
+        Self::Nca(3),
+        Self::Nca(4),
+    ];
+    /// Those of which it is counted how many edges must go. Of the nearest others take the place of those that go, and
+    /// beyond T = 256 f64 cannot tell the weights of far edges from nothing.
+    const FLIPPED: [Self; 4] = [Self::Sum, Self::Nca(0), Self::Nca(1), Self::Nca(2)];
+
+    /// Its name in tables.
+    pub(super) fn name(self) -> String {
+        match self {
+            Self::Sum => "sum or mean of all".to_string(),
+            Self::Nearest(place) => format!("mean of the {} nearest", CITED[place]),
+            Self::Nca(place) => format!("NCA, T = {}", TEMPERATURES[place]),
+        }
+    }
+
+    /// Its name beside a point of a plot.
+    pub(super) fn caption(self) -> String {
+        match self {
+            Self::Sum => "sum".to_string(),
+            Self::Nearest(place) => format!("k = {}", CITED[place]),
+            Self::Nca(place) => format!("T = {}", TEMPERATURES[place]),
+        }
+    }
+
+    fn temperature(self) -> Option<f32> {
+        match self {
+            Self::Nca(place) => Some(TEMPERATURES[place]),
+            _ => None,
+        }
+    }
+
+    fn score(self, candidate: &Weighed) -> f64 {
+        match self {
+            Self::Sum => candidate.evenly(Aggregate::Sum),
+            Self::Nearest(place) => {
+                let voters = CITED[place].min(candidate.nearest().len()).max(1);
+                added(candidate.nearest().iter().take(voters)) / voters as f64
+            }
+            Self::Nca(place) => candidate.nearly(place, Aggregate::Sum),
+        }
+    }
+
+    /// The places of the candidate that it chooses and of the runner-up. Candidates come with the best by the sum first, by
+    /// scores that are more precise than a sum of many products.
+    fn choose(self, candidates: &[Weighed]) -> (usize, Option<usize>) {
+        match self {
+            Self::Sum => (0, (candidates.len() > 1).then_some(1)),
+            _ => best_two(&candidates.iter().map(|candidate| self.score(candidate)).collect::<Vec<_>>()),
+        }
+    }
+
+    /// The share of a candidate's evidence that so many of the nearest edges carry.
+    fn coverage(self, candidate: &Weighed, count: usize) -> f64 {
+        match self {
+            Self::Sum => candidate.coverage_evenly(count),
+            Self::Nearest(place) => {
+                let voters = || candidate.nearest().iter().take(CITED[place]);
+                added(voters().take(count)) / added(voters())
+            }
+            Self::Nca(place) => candidate.coverage_nearly(place, count),
+        }
+    }
+}
+
+/// A word with its candidates, the best by the sum first.
+struct Word {
+    gold: usize,
+    heads: Vec<usize>,
+    /// The edge vectors of the candidates, one after another.
+    rows: Vec<f32>,
+    /// Whether it is counted what flips its decisions.
+    flips: bool,
+}
+
+/// All rules about all words of the dev set, in the order of [`Rule::ALL`].
+pub(super) fn measure(bench: &Bench, seed: u64) -> Result<Tally> {
+    let lab = bench.lab;
+    let learnt = bench.learnt(&Corpus::Whole, Stage::Heads, System::IIC, seed)?;
+    let support = Support::new(learnt.gold_rows(&learnt.number(lab.train)?)?)?;
+    let scorer = learnt.scorer(lab.config.aggregate, lab)?;
+    let dev = learnt.number(lab.dev)?;
+    let mut decided = Vec::new();
+    for batches in length_batches(&dev).chunks(BATCHES) {
+        let read: Vec<Vec<Word>> =
+            batches.par_iter().map(|batch| words(&scorer, &dev, batch)).collect::<Result<_>>()?;
+        let mut words = read.into_iter().flatten().peekable();
+        while words.peek().is_some() {
+            let mut block: Vec<Word> = Vec::new();
+            let mut candidates = 0;
+            while let Some(word) = words.next_if(|word| block.is_empty() || candidates + word.heads.len() <= TOGETHER) {
+                candidates += word.heads.len();
+                block.push(word);
+            }
+            decided.extend(decide(&support, &block)?);
+            super::go_on(bench, &format!("rules for heads: {} words", decided.len()))?;
+        }
+    }
+    Ok(tally(&decided, 0))
+}
+
+fn words(scorer: &Scorer, dev: &[Numbered], batch: &[usize]) -> Result<Vec<Word>> {
+    let sentences: Vec<&Numbered> = batch.iter().map(|&number| &dev[number]).collect();
+    let encoded = scorer.encode(&Batch::new(&sentences))?;
+    let scores = scorer.head_scores(&encoded)?;
+    let mut rest = scores.as_slice();
+    let mut words = Vec::new();
+    for ((&number, sentence), states) in batch.iter().zip(sentences).zip(encoded.by_sentence()?) {
+        let n = sentence.len();
+        let (own, after) = rest.split_at((n - 1) * n);
+        rest = after;
+        let shortlist = |word: usize| {
+            let scores = &own[(word - 1) * n..][..n];
+            let mut heads: Vec<usize> = (0..n).filter(|&head| head != word).collect();
+            heads.sort_by(|&a, &b| scores[b].total_cmp(&scores[a]));
+            heads.truncate(SHORTLIST);
+            heads
+        };
+        for word in 1..n {
+            let heads = shortlist(word);
+            let columns: Vec<u32> = heads.iter().map(|&head| head as u32).collect();
+            let rows = scorer.model().edge_rows(&states, &vec![word as u32; heads.len()], &columns)?;
+            let rows = rows.flatten_all()?.to_vec1::<f32>()?;
+            words.push(Word { gold: sentence.heads[word], heads, rows, flips: number < FLIPS });
+        }
+    }
+    Ok(words)
+}
+
+fn decide(support: &Support, block: &[Word]) -> Result<Vec<Decided<{ Rule::ALL.len() }>>> {
+    let similarities = support.similarities(block.iter().flat_map(|word| word.rows.iter().copied()).collect())?;
+    let candidates: Vec<&[f32]> = similarities.chunks_exact(support.count()).collect();
+    let weighed: Vec<Weighed> = candidates.par_iter().map(|own| Weighed::new(own)).collect();
+    let ends = block.iter().scan(0, |end, word| {
+        *end += word.heads.len();
+        Some(*end)
+    });
+    let ranges: Vec<_> = ends.zip(block).map(|(end, word)| end - word.heads.len()..end).collect();
+    let decide = |(word, range): (&Word, &std::ops::Range<usize>)| {
+        let (weighed, candidates) = (&weighed[range.clone()], &candidates[range.clone()]);
+        let chosen = Rule::ALL.map(|rule| rule.choose(weighed));
+        let flip = |rule: Rule, (best, second): (usize, Option<usize>)| {
+            let second = second.filter(|_| word.flips && Rule::FLIPPED.contains(&rule))?;
+            let highest = weighed[best].highest().max(weighed[second].highest());
+            let [own, others] = [best, second].map(|place| weights(candidates[place], rule.temperature(), highest));
+            let parts = own.zip(others).map(|(own, other)| own - other).collect();
+            Some(flip_count(parts, Aggregate::Sum, 0.0) as f64 / support.count() as f64)
+        };
+        Decided {
+            right: chosen.map(|(place, _)| word.heads[place] == word.gold),
+            coverage: std::array::from_fn(|at| {
+                CITED.map(|count| Rule::ALL[at].coverage(&weighed[chosen[at].0], count))
+            }),
+            flips: std::array::from_fn(|at| flip(Rule::ALL[at], chosen[at])),
+        }
+    };
+    Ok(block.par_iter().zip(&ranges).map(decide).collect())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,74 @@
+//! Rules for heads: by hand, and against the parser's own choice.
+
+#![allow(clippy::unwrap_used)]
+use super::super::tests::fresh;
+use super::*;
+use crate::lab::nearest::Rows;
+use crate::score::accuracies;
+use crate::support::Task;
+use candle_core::Device;
+
+#[test]
+fn near_edges_decide_where_rules_look_at_them_and_far_ones_where_all_count() {
+    let many_alike = Weighed::new(&[0.5; 200]);
+    let few_near = Weighed::new(&[&[0.9; 10][..], &[0.1; 190]].concat());
+    let candidates = [many_alike, few_near];
+    assert_eq!(Rule::ALL.map(|rule| rule.choose(&candidates).0), [0, 0, 1, 1, 1, 1, 1, 1]);
+}
+
+#[test]
+fn the_nearest_carry_all_of_a_mean_of_the_nearest() {
+    let weighed = Weighed::new(&[&[0.8; 10][..], &[0.4; 190]].concat());
+    let coverage = |rule: Rule| CITED.map(|count| (rule.coverage(&weighed, count) * 1e4).round() / 1e4);
+    assert_eq!(coverage(Rule::Nearest(0)), [1.0, 1.0]);
+    assert_eq!(coverage(Rule::Nearest(1)), [0.1818, 1.0]);
+}
+
+/// Four training edges along the axes; the candidates of the first word are along two of them, the better one first.
+#[test]
+fn words_of_a_block_are_decided_apart_and_flips_counted_only_where_asked() {
+    let support = Support::new(Rows { values: vec![1.0, 0.0, 1.0, 0.0, 0.0, 1.0, 1.0, 0.0], dims: 2 }).unwrap();
+    let word = |gold: usize, heads: &[usize], rows: &[f32], flips: bool| Word {
+        gold,
+        heads: heads.to_vec(),
+        rows: rows.to_vec(),
+        flips,
+    };
+    let block = [
+        word(3, &[3, 0], &[1.0, 0.0, 0.0, 1.0], true),
+        word(1, &[0], &[0.0, 1.0], true),
+        word(0, &[0], &[0.0, 1.0], false),
+    ];
+    let decided = decide(&support, &block).unwrap();
+    assert_eq!(decided.iter().map(|own| own.right).collect::<Vec<_>>(), [[true; 8], [false; 8], [true; 8]]);
+    assert_eq!(decided[0].flips[0], Some(0.75));
+    assert!(decided[1..].iter().all(|own| own.flips.iter().all(Option::is_none)));
+    assert!(decided[0].flips.iter().filter(|flip| flip.is_some()).count() == Rule::FLIPPED.len());
+}
+
+#[test]
+fn by_the_sum_every_word_gets_the_head_that_the_parser_gives_it() {
+    let fresh = fresh(Task::Heads);
+    let scorer = fresh.model.scorer(Aggregate::Mean, &Device::Cpu).unwrap();
+    let support = Support::new(fresh.gold_rows(&fresh.train)).unwrap();
+    let mut decided = Vec::new();
+    for batch in length_batches(&fresh.dev) {
+        let words = words(&scorer, &fresh.dev, &batch).unwrap();
+        decided.extend(decide(&support, &words).unwrap());
+    }
+    let (found, wanted) = (tally(&decided, 0), accuracies(&[(Task::Heads, &scorer)], &fresh.dev).unwrap()[0]);
+    assert_eq!(found.decisions, fresh.dev.iter().map(|sentence| sentence.len() - 1).sum::<usize>());
+    assert!((found.rules[0].accuracy - wanted).abs() < 1e-9, "{} instead of {wanted}", found.rules[0].accuracy);
+}
+
+#[test]
+fn the_shortlist_begins_with_the_best_and_its_vectors_add_up_to_the_scores() {
+    let fresh = fresh(Task::Heads);
+    let scorer = fresh.model.scorer(Aggregate::Mean, &Device::Cpu).unwrap();
+    let support = Support::new(fresh.gold_rows(&fresh.train)).unwrap();
+    for word in words(&scorer, &fresh.dev, &length_batches(&fresh.dev)[0]).unwrap() {
+        let similarities = support.similarities(word.rows).unwrap();
+        let totals: Vec<f64> = similarities.chunks_exact(support.count()).map(added).collect();
+        assert!(totals.is_sorted_by(|a, b| *a >= b - 1e-3), "{totals:?}");
+    }
+}

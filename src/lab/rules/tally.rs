@@ -1,0 +1,98 @@
+//! What many decisions say of each rule: accuracy, its difference to one of them, coverage, and what it takes to flip it.
+
+use super::weigh::CITED;
+use crate::lab::statistics::{mean_and_deviation, median};
+use serde::{Deserialize, Serialize};
+
+/// Sentences in which it is counted how many training edges must go to change a decision.
+pub(super) const FLIPS: usize = 160;
+
+/// What the rules made of one decision.
+pub(super) struct Decided<const RULES: usize> {
+    /// Whether each rule chose as the treebank does.
+    pub(super) right: [bool; RULES],
+    /// For each, the shares of the evidence for its choice that the nearest edges carry, by [`CITED`].
+    pub(super) coverage: [[f64; CITED.len()]; RULES],
+    /// For each, the share of the edges that must go for its runner-up to win; only where it was counted.
+    pub(super) flips: [Option<f64>; RULES],
+}
+
+/// All rules over all decisions.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Tally {
+    pub(super) decisions: usize,
+    /// In how many of them it was counted what must go.
+    pub(super) flipped: usize,
+    /// In the order of the rules.
+    pub(super) rules: Vec<Summary>,
+}
+
+/// A rule over all decisions.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Summary {
+    /// Share of right choices.
+    pub(super) accuracy: f64,
+    /// Accuracy less that of the rule it is compared with, and the standard error of this difference, paired by decision.
+    pub(super) gain: f64,
+    pub(super) error: f64,
+    /// Mean shares of the evidence that the nearest edges carry, by [`CITED`].
+    pub(super) coverage: [f64; CITED.len()],
+    /// The median share of the edges that must go for the runner-up to win.
+    pub(super) flip: Option<f64>,
+}
+
+/// Compares every rule with the one at place `base`.
+pub(super) fn tally<const RULES: usize>(decided: &[Decided<RULES>], base: usize) -> Tally {
+    let count = decided.len().max(1) as f64;
+    let right = |own: &Decided<RULES>, rule: usize| f64::from(u8::from(own.right[rule]));
+    let summary = |rule: usize| {
+        let differences: Vec<f64> = decided.iter().map(|own| right(own, rule) - right(own, base)).collect();
+        let (gain, deviation) = mean_and_deviation(&differences);
+        let mut flips: Vec<f64> = decided.iter().filter_map(|own| own.flips[rule]).collect();
+        Summary {
+            accuracy: decided.iter().map(|own| right(own, rule)).sum::<f64>() / count,
+            gain,
+            error: deviation.unwrap_or_default() / count.sqrt(),
+            coverage: std::array::from_fn(|at| decided.iter().map(|own| own.coverage[rule][at]).sum::<f64>() / count),
+            flip: median(&mut flips),
+        }
+    };
+    let flipped = decided.iter().filter(|own| own.flips.iter().any(Option::is_some)).count();
+    Tally { decisions: decided.len(), flipped, rules: (0..RULES).map(summary).collect() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn close(found: f64, wanted: f64) {
+        assert!((found - wanted).abs() < 1e-5, "{found} instead of {wanted}");
+    }
+
+    #[test]
+    fn each_rule_is_set_beside_one_of_them_decision_by_decision() {
+        let decided = |base: bool, other: bool, flip: Option<f64>| Decided {
+            right: [base, other],
+            coverage: [[0.25, 0.5], [0.5, 1.0]],
+            flips: [flip, None],
+        };
+        let tally = tally(
+            &[
+                decided(true, true, Some(0.1)),
+                decided(false, true, Some(0.3)),
+                decided(true, true, Some(0.2)),
+                decided(true, false, None),
+                decided(false, true, None),
+            ],
+            0,
+        );
+        let [base, other] = &tally.rules[..] else { panic!("{tally:?}") };
+        assert_eq!((tally.decisions, tally.flipped, base.gain, base.error), (5, 3, 0.0, 0.0));
+        assert_eq!((base.flip, other.flip), (Some(0.2), None));
+        close(base.accuracy, 0.6);
+        close(other.accuracy, 0.8);
+        close(other.gain, 0.2);
+        close(other.error, 0.374_166);
+        assert_eq!((base.coverage, other.coverage), ([0.25, 0.5], [0.5, 1.0]));
+    }
+}

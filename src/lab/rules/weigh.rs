@@ -1,0 +1,190 @@
+//! A candidate against all training edges: what rules score it by, how much the nearest carry, how many must go.
+
+use super::density::{TEMPERATURES, densities, highest, sum};
+use crate::config::Aggregate;
+use crate::error::Result;
+use crate::lab::nearest::Rows;
+use candle_core::{Device, Tensor};
+
+/// Numbers of nearest edges whose share of the evidence is measured; the last is as many as any rule looks at.
+pub(super) const CITED: [usize; 2] = [10, 100];
+/// Most candidates that share a pass over the training edges; their similarities take a megabyte each in a large treebank.
+pub(super) const TOGETHER: usize = 96;
+
+/// The vectors of all training edges `[dims, edges]`: so many candidates are best compared with them by a matrix product.
+pub(super) struct Support(Tensor);
+
+impl Support {
+    pub(super) fn new(rows: Rows) -> Result<Self> {
+        let shape = (rows.count(), rows.dims);
+        Ok(Self(Tensor::from_vec(rows.values, shape, &Device::Cpu)?.t()?))
+    }
+
+    pub(super) fn count(&self) -> usize {
+        self.0.dims()[1]
+    }
+
+    /// The similarities of these rows with all training edges, one row's after another's.
+    pub(super) fn similarities(&self, rows: Vec<f32>) -> Result<Vec<f32>> {
+        let rows = Tensor::from_vec(rows, ((), self.0.dims()[0]), &Device::Cpu)?;
+        Ok(rows.matmul(&self.0)?.flatten_all()?.to_vec1::<f32>()?)
+    }
+}
+
+/// A candidate weighed against the training edges that count for it.
+#[derive(Debug)]
+pub(super) struct Weighed {
+    count: usize,
+    total: f64,
+    /// The highest similarities, highest first.
+    nearest: Vec<f32>,
+    /// Sums of exp(T · (similarity − the highest)).
+    densities: [f64; TEMPERATURES.len()],
+}
+
+impl Weighed {
+    /// By its similarities with them.
+    pub(super) fn new(similarities: &[f32]) -> Self {
+        let nearest = highest(similarities, CITED[1]);
+        let most = nearest.first().copied().unwrap_or_default();
+        let (total, densities) = (sum(similarities), densities(similarities, most));
+        Self { count: similarities.len(), total, nearest, densities }
+    }
+
+    /// The sum or the mean of all similarities.
+    pub(super) fn evenly(&self, aggregate: Aggregate) -> f64 {
+        aggregated(aggregate, self.total, self.count)
+    }
+
+    /// The logarithm of the sum or the mean of exp(T · similarity); the temperature is at this place of [`TEMPERATURES`].
+    pub(super) fn nearly(&self, place: usize, aggregate: Aggregate) -> f64 {
+        aggregated(aggregate, self.densities[place], self.count).ln() + f64::from(TEMPERATURES[place] * self.highest())
+    }
+
+    /// The highest similarities, highest first; as many as the last of [`CITED`], if there are.
+    pub(super) fn nearest(&self) -> &[f32] {
+        &self.nearest
+    }
+
+    pub(super) fn highest(&self) -> f32 {
+        self.nearest.first().copied().unwrap_or_default()
+    }
+
+    /// The share of the sum of all similarities that so many of the nearest edges carry; of the mean it is the same share.
+    pub(super) fn coverage_evenly(&self, count: usize) -> f64 {
+        added(self.nearest.iter().take(count)) / self.total
+    }
+
+    /// The share of the sum of exp(T · similarity) that they carry.
+    pub(super) fn coverage_nearly(&self, place: usize, count: usize) -> f64 {
+        let weight = |similarity: &f32| f64::from(TEMPERATURES[place] * (similarity - self.highest())).exp();
+        self.nearest.iter().take(count).map(weight).sum::<f64>() / self.densities[place]
+    }
+}
+
+pub(super) fn added<'a>(values: impl IntoIterator<Item = &'a f32>) -> f64 {
+    values.into_iter().map(|value| f64::from(*value)).sum()
+}
+
+fn aggregated(aggregate: Aggregate, sum: f64, count: usize) -> f64 {
+    match aggregate {
+        Aggregate::Sum => sum,
+        Aggregate::Mean => sum / count.max(1) as f64,
+    }
+}
+
+/// The places of the best score and of its runner-up; the first of equals.
+pub(super) fn best_two(scores: &[f64]) -> (usize, Option<usize>) {
+    let best = |without: Option<usize>| {
+        let better = |best: Option<usize>, place: usize| match best {
+            Some(best) if scores[place] <= scores[best] => Some(best),
+            _ => Some(place),
+        };
+        (0..scores.len()).filter(|place| Some(*place) != without).fold(None, better)
+    };
+    let first = best(None).unwrap_or_default();
+    (first, best(Some(first)))
+}
+
+/// What each edge says: its similarity, or exp(T · (similarity − `highest`)) where there is a temperature. In f64, which
+/// still tells e⁻⁵⁰⁰ from nothing: what decides in the end, when the nearest are gone, is as small as that.
+pub(super) fn weights(similarities: &[f32], temperature: Option<f32>, highest: f32) -> impl Iterator<Item = f64> {
+    similarities.iter().map(move |similarity| match temperature {
+        Some(temperature) => (f64::from(temperature) * f64::from(similarity - highest)).exp(),
+        None => f64::from(*similarity),
+    })
+}
+
+/// How many edges must go, those first that say most, until the sum or the mean of what the rest says is below `rival`; all
+/// of them where it never is.
+pub(super) fn flip_count(mut weights: Vec<f64>, aggregate: Aggregate, rival: f64) -> usize {
+    weights.sort_unstable_by(f64::total_cmp);
+    let (mut sum, mut kept) = (0.0, 0);
+    // From the smallest up, so that what the large ones leave of a sum is not lost in them.
+    for (place, weight) in weights.iter().enumerate() {
+        sum += weight;
+        if aggregated(aggregate, sum, place + 1) < rival {
+            kept = place + 1;
+        }
+    }
+    weights.len() - kept
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    fn close(found: f64, wanted: f64) {
+        assert!((found - wanted).abs() < 1e-5, "{found} instead of {wanted}");
+    }
+
+    #[test]
+    fn a_product_of_matrices_compares_every_row_with_every_training_edge() {
+        let support = Support::new(Rows { values: vec![1.0, 0.0, 0.6, 0.8, 0.0, 1.0], dims: 2 }).unwrap();
+        assert_eq!(support.count(), 3);
+        assert_eq!(support.similarities(vec![1.0, 0.0, 0.0, -1.0]).unwrap(), [1.0, 0.6, 0.0, 0.0, -0.8, -1.0]);
+    }
+
+    #[test]
+    fn coverage_is_the_share_of_what_the_rule_adds_up() {
+        let weighed = Weighed::new(&[&[0.8; 10][..], &[0.4; 190]].concat());
+        close(weighed.coverage_evenly(10), 8.0 / 84.0);
+        close(weighed.coverage_evenly(100), 44.0 / 84.0);
+        close(weighed.coverage_nearly(0, 10), 10.0 / (10.0 + 190.0 * (-25.6_f64).exp()));
+    }
+
+    #[test]
+    fn where_no_more_edges_count_than_are_cited_they_carry_everything() {
+        let weighed = Weighed::new(&[0.9, 0.2, -0.1, 0.4, 0.88]);
+        for count in CITED {
+            close(weighed.coverage_evenly(count), 1.0);
+            (0..TEMPERATURES.len()).for_each(|place| close(weighed.coverage_nearly(place, count), 1.0));
+        }
+    }
+
+    #[test]
+    fn a_decision_flips_when_the_rest_speaks_against_it() {
+        let by_sum = |parts: &[f64]| flip_count(parts.to_vec(), Aggregate::Sum, 0.0);
+        assert_eq!(by_sum(&[-1.0, 3.0, 0.5, -1.0]), 1);
+        assert_eq!(by_sum(&[1.0, 2.0, 1.0, -1.5]), 2);
+        assert_eq!(by_sum(&[-1.0, 0.5]), 0);
+        assert_eq!(by_sum(&[1.0, 1.0]), 2);
+        let own = vec![0.9, 0.1, 0.8, 0.2];
+        assert_eq!(flip_count(own.clone(), Aggregate::Sum, 0.35), 2);
+        assert_eq!(flip_count(own, Aggregate::Mean, 0.4), 1);
+    }
+
+    #[test]
+    fn a_flip_is_found_where_the_rival_is_far_smaller_than_the_rounding_of_the_sum() {
+        let own: Vec<f64> = weights(&[1.0, 0.9, 0.1], Some(64.0), 1.0).collect();
+        let rival = weights(&[0.3], Some(64.0), 1.0).sum();
+        assert_eq!(flip_count(own, Aggregate::Sum, rival), 2);
+    }
+
+    #[test]
+    fn the_runner_up_is_the_best_of_the_others() {
+        assert_eq!(best_two(&[1.0, 3.0, 2.0, 3.0]), (1, Some(3)));
+        assert_eq!(best_two(&[5.0]), (0, None));
+    }
+}

@@ -1,0 +1,133 @@
+//! How many support sentences a decision needs: UAS against M drawn ones (Table 5).
+
+use super::bench::{Bench, reading};
+use super::corpus::{Corpus, genre, genres};
+use super::published::{ENGLISH, SUPPORT_SIZE};
+use super::trainings::Training;
+use super::{Cell, Lab, Report, Table};
+use crate::config::System;
+use crate::error::Result;
+use crate::random::Random;
+use crate::score::{Scorer, accuracies};
+use crate::support::{Task, support_rows};
+use crate::train::Stage;
+use crate::treebank::Sentence;
+use citree_index::Sums;
+use serde::{Deserialize, Serialize};
+
+/// Numbers of support sentences; the last column of the table is all of them.
+const SIZES: [usize; 3] = [1, 10, 100];
+
+pub(super) fn trainings(lab: &Lab) -> Result<Vec<Training>> {
+    Ok(vec![Training::new(&corpus(lab)?, Stage::Heads, System::IIC, lab.seeds[0])])
+}
+
+pub(super) fn cost(lab: &Lab) -> u64 {
+    reading(lab.words(lab.train) + lab.words(lab.dev) * (1 + lab.draws as u64))
+}
+
+/// Where genres have names, one is learnt from, as in the paper.
+fn corpus(lab: &Lab) -> Result<Corpus> {
+    Ok(genres(lab)?.map_or(Corpus::Whole, |(source, _)| Corpus::Genre(source)))
+}
+
+/// UAS on one part of the dev set.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Measured {
+    name: String,
+    sentences: usize,
+    /// For each of [`SIZES`], one a draw.
+    drawn: Vec<Vec<f64>>,
+    all: f64,
+}
+
+pub(super) fn report(bench: &Bench) -> Result<Report> {
+    let lab = bench.lab;
+    let corpus = corpus(lab)?;
+    let seed = lab.seeds[0];
+    let name = format!("support-size-{seed}-{}-draws", lab.draws);
+    let measured = bench.once(&corpus, &name, cost(lab), || measure(bench, &corpus, seed))?;
+    let paper = lab.name == ENGLISH && corpus == Corpus::Genre("answers".to_string());
+    let sizes = || SIZES.map(|size| size.to_string()).into_iter().chain(["all".to_string()]);
+    let mut columns = vec!["tested on".to_string(), "sentences".to_string()];
+    columns.extend(sizes().map(|size| format!("M = {size}")));
+    if paper {
+        columns.extend(sizes().map(|size| format!("{size} in the paper")));
+    }
+    let mut table = Table::new("support-size", "UAS, %, of IIc with M support sentences", columns);
+    let row = |name: &str, sentences: usize, drawn: &[Vec<f64>], all: f64, published: Option<[f64; 4]>| {
+        let mut row = vec![Cell::text(name), Cell::Count(sentences as u64)];
+        row.extend(drawn.iter().map(|values| Cell::mean(values)));
+        row.push(Cell::Value(all));
+        if paper {
+            row.extend(published.map_or(vec![Cell::Nothing; 4], |p| p.map(Cell::Value).to_vec()));
+        }
+        row
+    };
+    for Measured { name, sentences, drawn, all } in &measured {
+        let published = SUPPORT_SIZE.iter().find(|(genre, _)| genre == name).map(|(_, figures)| *figures);
+        table.rows.push(row(name, *sentences, drawn, *all, published));
+    }
+    if measured.len() > 1 {
+        let count = measured.len() as f64;
+        let mean = |size: usize, draw: usize| measured.iter().map(|m| m.drawn[size][draw]).sum::<f64>() / count;
+        let drawn: Vec<Vec<f64>> =
+            (0..SIZES.len()).map(|size| (0..lab.draws).map(|draw| mean(size, draw)).collect()).collect();
+        let all = measured.iter().map(|m| m.all).sum::<f64>() / count;
+        let published: [f64; 4] = std::array::from_fn(|at| SUPPORT_SIZE.iter().map(|(_, f)| f[at]).sum::<f64>() / 4.0);
+        let sentences = measured.iter().map(|m| m.sentences).sum();
+        table.rows.push(row("average", sentences, &drawn, all, Some(published)));
+    }
+    Ok(Report {
+        title: format!("How many support sentences: {}", lab.name),
+        notes: vec![format!(
+            "One head model (IIc, seed {seed}), trained on `{}`, decides by its similarity to the edges of M training sentences \
+             instead of all {}. M = 1, 10 and 100 are {} draws each (mean ± standard deviation over draws); every sentence of \
+             the dev set sees the same draw. The paper draws anew for every batch.",
+            corpus.name(),
+            corpus.train(lab).len(),
+            lab.draws
+        )],
+        tables: vec![table],
+        ..Report::default()
+    })
+}
+
+fn measure(bench: &Bench, corpus: &Corpus, seed: u64) -> Result<Vec<Measured>> {
+    let lab = bench.lab;
+    let learnt = bench.learnt(corpus, Stage::Heads, System::IIC, seed)?;
+    let train = learnt.number(&corpus.train(lab))?;
+    let rows = learnt.gold_rows(&train)?;
+    let mut rest = rows.iter();
+    let by_sentence: Vec<Vec<&[f32]>> =
+        train.iter().map(|sentence| rest.by_ref().take(sentence.len() - 1).collect()).collect();
+    let mut scorers: Vec<Scorer> = Vec::new();
+    for size in SIZES {
+        for draw in 0..lab.draws {
+            let mut random = Random::branch(seed, &format!("support of {size}, draw {draw}"));
+            let mut order: Vec<usize> = (0..by_sentence.len()).collect();
+            random.shuffle(&mut order);
+            let mut sums = Sums::new(1, rows.dims);
+            order.iter().take(size).flat_map(|&at| &by_sentence[at]).for_each(|row| sums.add(0, row));
+            scorers.push(Scorer::new(&learnt.model.edges, support_rows(&sums, lab.config.aggregate, lab.device)?)?);
+        }
+    }
+    scorers.push(learnt.scorer(lab.config.aggregate, lab)?);
+    let scorers: Vec<(Task, &Scorer)> = scorers.iter().map(|scorer| (Task::Heads, scorer)).collect();
+    let mut measured = Vec::new();
+    for (name, sentences) in parts(lab, corpus) {
+        let mut uas: Vec<f64> =
+            accuracies(&scorers, &learnt.number(&sentences)?)?.into_iter().map(|share| share * 100.0).collect();
+        let all = uas.pop().unwrap_or_default();
+        let drawn = uas.chunks(lab.draws.max(1)).map(<[f64]>::to_vec).collect();
+        measured.push(Measured { name, sentences: sentences.len(), drawn, all });
+    }
+    Ok(measured)
+}
+
+/// The parts of the dev set to test on: every genre but the one learnt from, or all of it where genres have no names.
+fn parts(lab: &Lab, corpus: &Corpus) -> Vec<(String, Vec<Sentence>)> {
+    let Corpus::Genre(source) = corpus else { return vec![("dev".to_string(), lab.dev.to_vec())] };
+    let names: std::collections::BTreeSet<&str> = lab.dev.iter().map(genre).filter(|name| name != source).collect();
+    names.into_iter().map(|name| (name.to_string(), Corpus::Genre(name.to_string()).dev(lab))).collect()
+}

@@ -1,0 +1,84 @@
+//! The paper's six systems: UAS and LAS over several seeds (Table 3).
+
+use super::bench::{Bench, reading};
+use super::corpus::Corpus;
+use super::published;
+use super::trainings::Training;
+use super::{Cell, Lab, Report, Table};
+use crate::config::System;
+use crate::error::Result;
+use crate::evaluate::evaluate;
+use crate::parse::{Decode, Parser};
+use crate::train::Stage;
+
+pub(super) fn trainings(lab: &Lab) -> Vec<Training> {
+    Training::all(&Corpus::Whole, &[Stage::Heads, Stage::Labels], &["WWd", "WWc", "IId", "IIc"], lab.seeds)
+}
+
+pub(super) fn cost(lab: &Lab) -> u64 {
+    6 * lab.seeds.len() as u64 * reading(2 * lab.words(lab.train) + 2 * lab.words(lab.dev))
+}
+
+pub(super) fn report(bench: &Bench) -> Result<Report> {
+    let lab = bench.lab;
+    let cost = cost(lab) / (6 * lab.seeds.len() as u64).max(1);
+    let mut scores: Vec<Vec<[f64; 2]>> = Vec::new();
+    for name in System::NAMES {
+        let mut own = Vec::new();
+        for &seed in lab.seeds {
+            own.push(
+                bench.once(&Corpus::Whole, &format!("accuracy-{name}-{seed}"), cost, || accuracy(bench, name, seed))?,
+            );
+        }
+        scores.push(own);
+    }
+    let columns = || std::iter::once("").chain(System::NAMES);
+    let mut table = Table::new("systems", "UAS / LAS, %", columns());
+    let shown = |own: &Vec<[f64; 2]>| {
+        let part = |at: usize| super::statistics::mean_and_deviation(&own.iter().map(|s| s[at]).collect::<Vec<_>>());
+        let ((uas, uas_spread), (las, las_spread)) = (part(0), part(1));
+        let spread = |spread: Option<f64>| spread.map_or(String::new(), |spread| format!(" ± {spread:.2}"));
+        Cell::text(format!("{uas:.2}{} / {las:.2}{}", spread(uas_spread), spread(las_spread)))
+    };
+    table.rows.push([vec![Cell::text(format!("{}, dev", lab.name))], scores.iter().map(shown).collect()].concat());
+    for (code, language, figures) in published::SYSTEMS {
+        if code == lab.name || code.is_empty() {
+            let cells = figures.map(|(uas, las)| Cell::text(format!("{uas:.1} / {las:.1}")));
+            table.rows.push([vec![Cell::text(format!("{language} in the paper, test"))], cells.to_vec()].concat());
+        }
+    }
+    let mut each = Table::new("seeds", "Every seed", ["system", "seed", "UAS, %", "LAS, %"]);
+    for (name, own) in System::NAMES.iter().zip(&scores) {
+        for (seed, [uas, las]) in lab.seeds.iter().zip(own) {
+            each.rows.push(vec![Cell::text(*name), Cell::Count(*seed), Cell::Value(*uas), Cell::Value(*las)]);
+        }
+    }
+    Ok(Report {
+        title: format!("The six systems on {}", lab.name),
+        notes: vec![
+            "A system is named by how it learns (by **W**eights or **I**nstances), how it decides, and how it compares edges \
+             (**d**ot product or **c**osine). WW and WI are the same trained models; they differ in what decides. Heads are \
+             chosen greedily, as in the paper; punctuation and subtypes of labels count. Where there is more than one seed: \
+             mean ± standard deviation."
+                .to_string(),
+            "The paper: test sets, fastText and multilingual BERT, 100 epochs, three seeds. Here: the dev set, by which the \
+             best epoch was chosen too."
+                .to_string(),
+        ],
+        tables: vec![table, each],
+        ..Report::default()
+    })
+}
+
+/// UAS and LAS in percent.
+fn accuracy(bench: &Bench, system: &str, seed: u64) -> Result<[f64; 2]> {
+    let lab = bench.lab;
+    let system: System = system.parse().map_err(|message| crate::error::Error::Training { message })?;
+    let model = bench.parser_model(&Corpus::Whole, system, seed)?;
+    let parser = Parser::new(&model, Decode::Greedy, lab.config.aggregate, lab.device)?;
+    let mut parsed = lab.dev.to_vec();
+    let parses = parser.parse(&parsed)?;
+    parsed.iter_mut().zip(&parses).for_each(|(sentence, parse)| parse.annotate(sentence, false));
+    let scores = evaluate(lab.dev, &parsed)?.with_punctuation;
+    Ok([scores.uas.f1 * 100.0, scores.las_subtypes.f1 * 100.0])
+}

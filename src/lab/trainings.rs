@@ -1,0 +1,215 @@
+//! Trainings by what they are for: a part of the treebank, a system's way of learning, heads or labels, a seed.
+
+use super::corpus::Corpus;
+use super::{Bench, Lab, Watcher};
+use crate::config::{Basis, Config, System};
+use crate::error::{Error, Result};
+use crate::files::write_atomically;
+use crate::train::{EpochReport, Finished, Flow, Observer, Plan, Silent, Stage, StepReport, train_stage};
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// A model to be trained. Systems that learn alike share it, whatever they decide by.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Training {
+    pub(super) corpus: Corpus,
+    pub(super) stage: Stage,
+    /// Decides by what it learns from.
+    system: System,
+    pub(super) seed: u64,
+}
+
+/// How a training went; kept beside the model.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Trained {
+    /// Such as `heads IIc, seed 1, whole`.
+    pub(super) name: String,
+    pub(super) epochs: usize,
+    pub(super) best_epoch: usize,
+    /// Of the best epoch, against a sample of the support: heads (greedy), or labels of gold edges.
+    pub(super) dev_accuracy: f64,
+    /// Of training and of judging between epochs.
+    pub(super) seconds: f64,
+    /// How many threads it had.
+    pub(super) threads: usize,
+}
+
+impl Training {
+    pub(super) fn new(corpus: &Corpus, stage: Stage, system: System, seed: u64) -> Self {
+        let system = System { inference: system.learning, ..system };
+        Self { corpus: corpus.clone(), stage, system, seed }
+    }
+
+    /// One for each of these systems and stages, for every seed.
+    pub(super) fn all(corpus: &Corpus, stages: &[Stage], systems: &[&str], seeds: &[u64]) -> Vec<Self> {
+        let mut all = Vec::new();
+        for &seed in seeds {
+            for system in systems.iter().filter_map(|name| name.parse().ok()) {
+                all.extend(stages.iter().map(|&stage| Self::new(corpus, stage, system, seed)));
+            }
+        }
+        all
+    }
+
+    pub(super) fn name(&self) -> String {
+        format!("{} {}, seed {}, {}", self.stage.name(), self.system, self.seed, self.corpus.name())
+    }
+
+    fn folder(&self, lab: &Lab) -> Result<PathBuf> {
+        // One for each stage: heads and labels of a system may be trained at the same time.
+        let own = format!("{}-{}-{}", self.stage.name(), self.system, self.seed);
+        Ok(lab.folder.join("trained").join(self.corpus.key(lab)?).join(own))
+    }
+
+    fn record(&self, lab: &Lab) -> Result<PathBuf> {
+        Ok(self.folder(lab)?.join(format!("{}.done", self.stage.name())))
+    }
+
+    /// How it went, once it is done.
+    fn trained(&self, lab: &Lab) -> Result<Option<Trained>> {
+        let text = std::fs::read_to_string(self.record(lab)?);
+        Ok(text.ok().and_then(|text| serde_json::from_str(&text).ok()))
+    }
+
+    /// Trains, or goes on, or finds it done; `None` if stopped.
+    fn run(&self, lab: &Lab, observer: &mut dyn Observer) -> Result<Option<Finished>> {
+        let config = Config { system: self.system, seed: self.seed, ..lab.config.clone() };
+        let (train, dev) = (self.corpus.train(lab), self.corpus.dev(lab));
+        let plan = Plan { config: &config, pretrained: lab.pretrained, train: &train, dev: &dev, device: lab.device };
+        let folder = self.folder(lab)?;
+        let Some(finished) = train_stage(&plan, self.stage, &folder, observer)? else { return Ok(None) };
+        if self.trained(lab)?.is_none() {
+            let best = finished.reports.iter().rfind(|report| report.best);
+            let record = Trained {
+                name: self.name(),
+                epochs: finished.reports.len(),
+                best_epoch: best.map_or(0, |report| report.epoch),
+                dev_accuracy: best.map_or(0.0, |report| report.dev_accuracy),
+                seconds: finished.reports.iter().map(|report| report.train_seconds + report.dev_seconds).sum(),
+                threads: rayon::current_num_threads(),
+            };
+            let text = serde_json::to_string(&record).map_err(|e| Error::Tensor { message: e.to_string() })?;
+            write_atomically(&self.record(lab)?, text.as_bytes())?;
+        }
+        Ok(Some(finished))
+    }
+
+    /// Words of training that are still ahead.
+    fn words_left(&self, lab: &Lab) -> Result<u64> {
+        if self.trained(lab)?.is_some() {
+            return Ok(0);
+        }
+        let epochs = std::fs::read_to_string(self.folder(lab)?.join(format!("{}.jsonl", self.stage.name())));
+        let done = epochs.map_or(0, |text| text.lines().count());
+        Ok(lab.words(&self.corpus.train(lab)) * lab.config.epochs.saturating_sub(done) as u64)
+    }
+}
+
+impl Bench<'_> {
+    /// Words of training that are still ahead.
+    pub(super) fn words_left(&self, trainings: &[Training]) -> Result<u64> {
+        trainings.iter().map(|training| training.words_left(self.lab)).sum()
+    }
+
+    /// Trains whatever is not done, several side by side: one thread each is the best use of threads where there are
+    /// trainings enough.
+    pub(super) fn train(&self, trainings: &[Training]) -> Result<Flow> {
+        let mut left = Vec::new();
+        for training in trainings {
+            if training.trained(self.lab)?.is_none() {
+                left.push(training);
+            }
+        }
+        let threads = rayon::current_num_threads();
+        let workers = if self.lab.device.is_cpu() { threads.min(left.len()).max(1) } else { 1 };
+        let next = AtomicUsize::new(0);
+        let outcome = Mutex::new(Ok(Flow::Continue));
+        let over = |new: Result<Flow>| {
+            let mut outcome = outcome.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+            if matches!(*outcome, Ok(Flow::Continue)) {
+                *outcome = new;
+            }
+            !matches!(*outcome, Ok(Flow::Continue))
+        };
+        let work = || {
+            let pool = match rayon::ThreadPoolBuilder::new().num_threads((threads / workers).max(1)).build() {
+                Ok(pool) => pool,
+                Err(error) => {
+                    over(Err(Error::Tensor { message: error.to_string() }));
+                    return;
+                }
+            };
+            while let Some(training) = left.get(next.fetch_add(1, Ordering::Relaxed)) {
+                let mut observer = Passing {
+                    watcher: self.watcher,
+                    name: training.name(),
+                    last: None,
+                    stop: &|| over(Ok(Flow::Continue)),
+                };
+                let trained = pool.install(|| training.run(self.lab, &mut observer));
+                if over(trained.map(|trained| if trained.is_some() { Flow::Continue } else { Flow::Stop })) {
+                    return;
+                }
+            }
+        };
+        std::thread::scope(|scope| {
+            for _ in 0..workers {
+                scope.spawn(work);
+            }
+        });
+        outcome.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    /// How these trainings went.
+    pub(super) fn times(&self, trainings: &[Training]) -> Result<Vec<Trained>> {
+        let records: Result<Vec<Option<Trained>>> =
+            trainings.iter().map(|training| training.trained(self.lab)).collect();
+        Ok(records?.into_iter().flatten().collect())
+    }
+
+    /// A finished model; that of a system which learns by weights and decides by instances gets its support here.
+    pub(super) fn finished(&self, corpus: &Corpus, stage: Stage, system: System, seed: u64) -> Result<Finished> {
+        let training = Training::new(corpus, stage, system, seed);
+        let finished = training.run(self.lab, &mut Silent)?;
+        let Some(mut finished) = finished else { return Err(Error::Stopped) };
+        if system.learning == Basis::Weights && system.inference == Basis::Instances {
+            let vocabulary = &finished.tables.vocabulary;
+            let train = self.lab.pretrained.number(vocabulary, &corpus.train(self.lab))?;
+            let train: Vec<_> = train.iter().collect();
+            let config = Config { system, ..self.lab.config.clone() };
+            crate::model::Trained::sum_support(&mut finished.models, &config, vocabulary, &train)?;
+        }
+        Ok(finished)
+    }
+}
+
+/// Passes the steps of a training on as part of the whole plan.
+struct Passing<'a> {
+    watcher: &'a dyn Watcher,
+    name: String,
+    /// Epoch and words of the last step.
+    last: Option<(usize, usize)>,
+    /// Whether another training has ended it all.
+    stop: &'a (dyn Fn() -> bool + Sync),
+}
+
+impl Observer for Passing<'_> {
+    fn step(&mut self, report: &StepReport) -> Flow {
+        let fresh = match self.last {
+            Some((epoch, words)) if epoch == report.epoch => report.tokens.saturating_sub(words),
+            // The rest of an epoch that began earlier was counted as ahead in full.
+            _ => report.tokens,
+        };
+        self.last = Some((report.epoch, report.tokens));
+        let what = format!("{}: epoch {}/{}", self.name, report.epoch + 1, report.epochs);
+        let flow = self.watcher.done(fresh as u64, &what);
+        if (self.stop)() { Flow::Stop } else { flow }
+    }
+
+    fn epoch(&mut self, report: &EpochReport) {
+        let what = format!("{}: epoch {} done, dev {:.2} %", self.name, report.epoch, report.dev_accuracy * 100.0);
+        self.watcher.milestone(&what);
+    }
+}

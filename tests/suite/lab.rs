@@ -1,0 +1,190 @@
+//! The laboratory: every experiment of the paper, at a small size, and its figures against those of the other verbs.
+
+use crate::sandbox::{Sandbox, TINY, stderr, stdout};
+use citree::treebank::starter;
+use serde_json::Value;
+use std::path::Path;
+
+/// A sandbox with three genres.
+fn sandbox() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.write_treebank("train.conllu", &starter::train()[..113]);
+    sandbox.write_treebank("dev.conllu", &starter::dev()[..24]);
+    sandbox
+}
+
+/// The arguments of an experiment in a folder.
+fn asking<'a>(experiment: &'a str, folder: &'a str) -> Vec<&'a str> {
+    let treebanks = ["--train", "train.conllu", "--dev", "dev.conllu", "--config", "tiny.toml"];
+    [&["lab", experiment, folder][..], &treebanks].concat()
+}
+
+fn run(sandbox: &Sandbox, args: &[&str]) -> String {
+    let output = sandbox.citree(args);
+    assert_eq!(output.status.code(), Some(0), "{args:?}: {}", stderr(&output));
+    stdout(&output)
+}
+
+fn report(folder: &Path, experiment: &str) -> Value {
+    serde_json::from_str(&std::fs::read_to_string(folder.join(experiment).join("report.json")).unwrap()).unwrap()
+}
+
+/// The rows of a table by its name.
+fn rows<'a>(report: &'a Value, table: &str) -> &'a Vec<Value> {
+    let tables = report["tables"].as_array().unwrap();
+    tables.iter().find(|own| own["name"] == table).unwrap_or_else(|| panic!("no table {table}"))["rows"]
+        .as_array()
+        .unwrap()
+}
+
+#[test]
+fn the_whole_laboratory_runs_on_the_starter_treebank_and_its_figures_are_those_of_the_other_verbs() {
+    let sandbox = sandbox();
+    let args = [&asking("all", "lab")[..], &["--seeds", "1,2", "--draws", "3", "--source", "garden"]].concat();
+    let printed = run(&sandbox, &args);
+    let lab = sandbox.path("lab");
+    let experiments = ["systems", "domains", "support-size", "subclass", "hubs", "neighbors", "rules"];
+    for experiment in experiments {
+        assert!(printed.contains(&format!("lab/{experiment}/report.md")), "{printed}");
+        let page = std::fs::read_to_string(lab.join(experiment).join("report.md")).unwrap();
+        assert!(page.contains("citree lab all") || page.contains("lab all lab"), "the command is on the page:\n{page}");
+        assert!(!page.contains("NaN") && !page.contains("inf |"), "{page}");
+        let report = report(&lab, experiment);
+        assert_eq!((&report["experiment"], &report["seeds"]), (&Value::from(experiment), &serde_json::json!([1, 2])));
+        for table in report["tables"].as_array().unwrap() {
+            let csv = lab.join(experiment).join(format!("{}.csv", table["name"].as_str().unwrap()));
+            let lines = std::fs::read_to_string(&csv).unwrap().lines().count();
+            assert_eq!(lines, 1 + table["rows"].as_array().unwrap().len(), "{}", csv.display());
+        }
+    }
+    for drawing in ["hubs/hubs.svg", "neighbors/neighbors-IIc.svg", "rules/rules.svg"] {
+        assert!(std::fs::read_to_string(lab.join(drawing)).unwrap().ends_with("</svg>\n"), "{drawing}");
+    }
+    the_six_systems_score_as_trained_bundles_do(&sandbox, &lab);
+    every_citation_is_counted_once(&lab);
+    all_support_is_what_the_systems_decide_by(&lab);
+    what_was_done_is_not_done_again(&sandbox, &args);
+}
+
+fn the_six_systems_score_as_trained_bundles_do(sandbox: &Sandbox, lab: &Path) {
+    let systems = report(lab, "systems");
+    let seeds = rows(&systems, "seeds");
+    assert_eq!(seeds.len(), 12);
+    for (system, bundle) in [("IIc", "ic.citree"), ("WWd", "wd.citree")] {
+        run(sandbox, &[&sandbox.training(bundle)[..], &["--system", system, "--seed", "2"]].concat());
+        let parsed = run(sandbox, &["parse", bundle, "dev.conllu", "--decode", "greedy"]);
+        sandbox.write("parsed.conllu", &parsed);
+        let scores: Value =
+            serde_json::from_str(&run(sandbox, &["eval", "dev.conllu", "parsed.conllu", "--json"])).unwrap();
+        let row = seeds.iter().find(|row| row[0] == system && row[1] == 2).unwrap();
+        for (column, name) in [(2, "uas"), (3, "las_subtypes")] {
+            let wanted = scores["with_punctuation"][name]["f1"].as_f64().unwrap() * 100.0;
+            let found = row[column].as_f64().unwrap();
+            assert!((found - wanted).abs() < 1e-9, "{system} {name}: {found} in the laboratory, {wanted} as a bundle");
+        }
+    }
+}
+
+fn every_citation_is_counted_once(lab: &Path) {
+    let words = |report: &Value| report["treebank"]["dev_words"].as_u64().unwrap();
+    let hubs = report(lab, "hubs");
+    for system in ["WId", "WIc", "IId", "IIc"] {
+        let counts = std::fs::read_to_string(lab.join("hubs").join(format!("counts-{system}.csv"))).unwrap();
+        let total: u64 =
+            counts.lines().skip(1).map(|line| line.rsplit(',').next().unwrap().parse::<u64>().unwrap()).sum();
+        assert_eq!(total, 10 * words(&hubs), "{system}");
+        let highest = rows(&hubs, "hubs").iter().find(|row| row[0] == system).unwrap()[1].as_u64().unwrap();
+        let most = counts.lines().skip(1).map(|line| line.rsplit(',').next().unwrap().parse::<u64>().unwrap()).max();
+        assert_eq!(Some(highest), most, "{system}");
+    }
+    for table in ["labels", "genres"] {
+        let shares: f64 = rows(&hubs, table).iter().map(|row| row[6].as_f64().unwrap()).sum();
+        assert!((shares - 100.0).abs() < 1e-6, "{table}: {shares} % of citations");
+    }
+}
+
+/// The model that `support-size` draws sentences for is that of `domains`, and so is its accuracy with all sentences.
+fn all_support_is_what_the_systems_decide_by(lab: &Path) {
+    let (domains, sizes) = (report(lab, "domains"), report(lab, "support-size"));
+    let trained = domains["trainings"].as_array().unwrap();
+    assert_eq!(trained.len(), 8, "four systems, two seeds, heads alone: {trained:?}");
+    assert_eq!(rows(&sizes, "support-size").len(), 3, "two genres and their average");
+    for row in rows(&sizes, "support-size").iter().take(2) {
+        let all = row[5].as_f64().unwrap();
+        assert!((0.0..=100.0).contains(&all), "{row}");
+        let same = rows(&domains, "domains").iter().find(|other| other[0] == row[0]).unwrap();
+        let mean = same[5]["mean"].as_f64().unwrap();
+        let spread = same[5]["deviation"].as_f64().unwrap();
+        // Of two values each is as far from their mean as the deviation divided by √2.
+        assert!(((all - mean).abs() - spread / 2f64.sqrt()).abs() < 1e-6, "{row} and {same}");
+    }
+}
+
+fn what_was_done_is_not_done_again(sandbox: &Sandbox, args: &[&str]) {
+    let path = |name: &str| sandbox.path("lab").join(name);
+    let files = |name: &str| {
+        let mut found = Vec::new();
+        let mut folders = vec![path(name)];
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+                match entry.is_dir() {
+                    true => folders.push(entry),
+                    false => found.push((entry.metadata().unwrap().modified().unwrap(), entry)),
+                }
+            }
+        }
+        found.retain(|(_, path)| path.extension().is_none_or(|kind| kind != "jsonl"));
+        found.sort();
+        found
+    };
+    let (trained, measured) = (files("trained"), files("measured"));
+    let page = std::fs::read_to_string(path("hubs/report.md")).unwrap();
+    run(sandbox, args);
+    assert!(files("trained") == trained, "a second run trained again");
+    assert!(files("measured") == measured, "a second run measured again");
+    assert_eq!(std::fs::read_to_string(path("hubs/report.md")).unwrap(), page);
+}
+
+#[cfg(unix)]
+#[test]
+fn an_experiment_stopped_by_ctrl_c_goes_on_with_the_same_command_to_the_same_figures() {
+    let sandbox = sandbox();
+    sandbox.write("tiny.toml", &TINY.replace("epochs = 3", "epochs = 8"));
+    let args = [&asking("subclass", "stopped")[..], &["--seeds", "1"]].concat();
+    let child = sandbox.command(&args).stderr(std::process::Stdio::piped()).spawn().unwrap();
+    let trained = sandbox.path("stopped/trained");
+    let begun = || {
+        let mut folders = std::fs::read_dir(&trained).into_iter().flatten().flatten();
+        folders.any(|folder| folder.path().join("heads-WWd-1").join("heads.checkpoint").exists())
+    };
+    while !begun() {
+        std::thread::sleep(std::time::Duration::from_millis(2));
+    }
+    assert!(std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
+    assert!(stderr(&output).contains("lab subclass stopped"), "says how to go on: {}", stderr(&output));
+    assert!(!sandbox.path("stopped/subclass").exists(), "no report of what is not finished");
+    run(&sandbox, &args);
+    run(&sandbox, &[&asking("subclass", "undisturbed")[..], &["--seeds", "1"]].concat());
+    let figures = |folder: &str| report(&sandbox.path(folder), "subclass")["tables"].clone();
+    assert_eq!(figures("stopped"), figures("undisturbed"));
+}
+
+#[test]
+fn what_a_treebank_or_a_configuration_does_not_allow_is_refused_with_a_reason() {
+    let sandbox = sandbox();
+    sandbox.write_treebank("train.conllu", &starter::train()[..30]);
+    sandbox.write_treebank("dev.conllu", &starter::dev()[..8]);
+    for (args, reason) in [
+        (asking("domains", "lab"), "one genre only"),
+        ([&asking("domains", "lab")[..], &["--source", "poetry"]].concat(), "no sentences of genre poetry"),
+        ([&asking("systems", "lab")[..], &["--preset", "joint"]].concat(), "an encoder of its own"),
+        (asking("everything", "lab"), "there are systems, domains"),
+    ] {
+        let output = sandbox.citree(&args);
+        assert_eq!(output.status.code(), Some(2), "{args:?}");
+        assert!(stderr(&output).contains(reason), "{args:?}: {}", stderr(&output));
+    }
+    assert!(!sandbox.path("lab/trained").exists(), "refused before anything is trained");
+}
