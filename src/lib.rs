@@ -6,7 +6,8 @@
 //! [`treebank`] reads CoNLL-U or plain text → [`encoder`] turns words into states → [`edge`] turns a dependent and a
 //! head into an edge vector → [`support`] sums the vectors of all gold edges → [`score`] compares candidates with the
 //! sums → [`model`] keeps all of that in a folder → [`indexing`] keeps every gold edge beside it → [`parse`] chooses
-//! trees → [`train`] learns the whole → [`explain`] names the training edges behind a parse → [`evaluate`] judges.
+//! trees → [`train`] learns the whole → [`explain`] names the training edges behind a parse → [`evaluate`] judges; [`lab`]
+//! makes the paper's experiments with all of it.
 //! [`ops`] has the tensor operations, [`config`] every setting; [`fetch`] gets treebanks.
 //!
 //! Train, index, parse and explain, in twenty lines:

@@ -5,6 +5,7 @@ use super::progress::{bar, interrupt_flag};
 use super::recipe::Recipe;
 use super::shell::command_line;
 use citree::lab::{Experiment, Lab, Watcher};
+use citree::model::Model;
 use citree::train::Flow;
 use citree::treebank::read_trees;
 use indicatif::{HumanDuration, ProgressBar};
@@ -31,6 +32,7 @@ Experiments:
 Examples:
   citree lab systems lab/ --train en_ewt-ud-train.conllu --dev en_ewt-ud-dev.conllu --seeds 1,2,3
   citree lab domains lab/ --train T.conllu --dev D.conllu --source answers --epochs 15
+  citree lab rules lab/ --train T.conllu --dev D.conllu --bundle near.citree
   citree lab all lab/ --train T.conllu --dev D.conllu --bert minilm/ --bert-layers mix --seeds 1
 
 An experiment writes LAB/EXPERIMENT/: report.md (the tables beside the paper's figures), report.json,
@@ -62,6 +64,9 @@ pub struct Args {
     /// The genre to learn from in domains and support-size [default: that with most sentences]
     #[arg(long, value_name = "GENRE")]
     source: Option<String>,
+    /// For rules: a trained bundle to measure, instead of training a model
+    #[arg(long)]
+    bundle: Option<PathBuf>,
     /// How often support sentences are drawn in support-size
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=1000))]
     draws: u32,
@@ -93,6 +98,11 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         Err(_) if stopped() => return Ok(ExitCode::from(130)),
         pretrained => pretrained?,
     };
+    let Experiments(mut chosen) = args.experiment;
+    if args.bundle.is_some() && chosen != [Experiment::Rules] {
+        anyhow::bail!("--bundle is for `citree lab rules`; the other experiments train what they measure");
+    }
+    let model = args.bundle.as_ref().map(|bundle| Model::load(bundle, &device)).transpose()?;
     let command = command_line(None);
     let named = args.name.clone().unwrap_or_else(|| treebank_name(&args.train));
     let lab = Lab {
@@ -104,11 +114,11 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         dev: &dev,
         seeds: &args.seeds,
         source: args.source.as_deref(),
+        model: model.as_ref(),
         draws: args.draws as usize,
         device: &device,
         command: &command,
     };
-    let Experiments(mut chosen) = args.experiment;
     if chosen.len() > 1 {
         for (experiment, why) in lab.impossible()? {
             writeln!(std::io::stderr(), "{} is left out: {why}", experiment.name())?;

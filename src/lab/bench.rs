@@ -15,6 +15,8 @@ use crate::treebank::Sentence;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+/// Names the meaning of what is measured: another one wherever that changes, so that nothing older is taken for it.
+const REVISION: &str = "1";
 /// Pairs of rows that are compared in the time of one word of training.
 const PAIRS_A_WORD: u64 = 60_000;
 /// Words that are read in the time of one word of training.
@@ -28,6 +30,11 @@ pub(super) fn reading(words: u64) -> u64 {
 /// What comparing each of some rows with each of some others costs.
 pub(super) fn comparing(queries: u64, rows: u64) -> u64 {
     queries * rows / PAIRS_A_WORD
+}
+
+/// The system of this name.
+pub(super) fn system(name: &str) -> Result<System> {
+    name.parse().map_err(|message| Error::Training { message })
 }
 
 /// The laboratory at work.
@@ -56,7 +63,7 @@ impl<'a> Bench<'a> {
         cost: u64,
         measure: impl FnOnce() -> Result<T>,
     ) -> Result<T> {
-        let folder = self.lab.folder.join("measured").join(corpus.key(self.lab)?);
+        let folder = self.lab.folder.join("measured").join(REVISION).join(corpus.key(self.lab)?);
         let path = folder.join(format!("{name}.json"));
         let kept = std::fs::read_to_string(&path).ok().and_then(|text| serde_json::from_str(&text).ok());
         let measured = match kept {
@@ -86,6 +93,14 @@ impl<'a> Bench<'a> {
         let mut finished = self.finished(corpus, stage, system, seed)?;
         let model = finished.models.pop().ok_or(Error::Stopped)?;
         Ok(Learnt { tables: finished.tables, model, pretrained: self.lab.pretrained.clone() })
+    }
+
+    /// The model of IIc that finds heads, or that names edges; or that of the model that was given.
+    pub(super) fn given_or_learnt(&self, stage: Stage, seed: u64) -> Result<Learnt> {
+        let Some(given) = self.lab.model else { return self.learnt(&Corpus::Whole, stage, System::IIC, seed) };
+        let model = if stage == Stage::Labels { &given.labels } else { &given.heads };
+        let (tables, pretrained) = (given.tables.clone(), given.pretrained.clone());
+        Ok(Learnt { tables, model: model.clone(), pretrained })
     }
 
     /// Both models of a system as one parser.

@@ -82,6 +82,7 @@ impl Axis {
 
     fn name(&self, tick: f64) -> String {
         match (self.logarithmic, tick) {
+            (false, _) if self.ticks.iter().all(|tick| tick.fract() == 0.0) => format!("{tick:.0}"),
             (false, _) => format!("{tick:.2}"),
             (true, 1e6..) => format!("{} M", tick / 1e6),
             (true, 1e4..) => format!("{:.0} k", tick / 1e3),

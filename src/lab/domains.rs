@@ -1,11 +1,10 @@
 //! Out of domain: trained on one genre, tested on each of the others (Table 4).
 
-use super::bench::{Bench, reading};
+use super::bench::{Bench, reading, system};
 use super::corpus::{Corpus, genres};
 use super::published::{DOMAIN_SYSTEMS, DOMAINS, ENGLISH};
 use super::trainings::Training;
 use super::{Cell, Lab, Report, Table};
-use crate::config::System;
 use crate::error::{Error, Result};
 use crate::score::accuracies;
 use crate::support::Task;
@@ -94,13 +93,12 @@ fn named_genres(lab: &Lab) -> Result<(String, Vec<String>)> {
 fn uas_by_genre(
     bench: &Bench,
     corpus: &Corpus,
-    system: &str,
+    name: &str,
     seed: u64,
     genres: &[String],
 ) -> Result<BTreeMap<String, f64>> {
     let lab = bench.lab;
-    let system: System = system.parse().map_err(|message| Error::Training { message })?;
-    let learnt = bench.learnt(corpus, Stage::Heads, system, seed)?;
+    let learnt = bench.learnt(corpus, Stage::Heads, system(name)?, seed)?;
     let scorer = learnt.scorer(lab.config.aggregate, lab)?;
     let uas = |genre: &String| {
         let dev = learnt.number(&Corpus::Genre(genre.clone()).dev(lab))?;

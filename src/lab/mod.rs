@@ -27,6 +27,7 @@ pub use report::{Cell, Report, Table};
 use crate::config::Config;
 use crate::encoder::Pretrained;
 use crate::error::{Error, Result};
+use crate::model::Model;
 use crate::train::Flow;
 use crate::treebank::Sentence;
 use bench::Bench;
@@ -138,6 +139,8 @@ pub struct Lab<'a> {
     pub seeds: &'a [u64],
     /// The genre to train on where one is tested on the others; the one with most sentences if not given.
     pub source: Option<&'a str>,
+    /// A trained model whose rules are compared, in place of models trained here; other experiments do not look at it.
+    pub model: Option<&'a Model>,
     /// How often support sentences are drawn.
     pub draws: usize,
     /// Where to compute.

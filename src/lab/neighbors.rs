@@ -1,14 +1,13 @@
 //! Edges of the dev set and the training edge nearest to each, drawn as arcs (Tables 7 and 8).
 
-use super::bench::{Bench, comparing, reading};
+use super::bench::{Bench, comparing, reading, system};
 use super::corpus::Corpus;
 use super::nearest::{Rows, nearest};
 use super::pairs::{Pair, Snippet, draw};
 use super::published::INSTANCE_SYSTEMS;
 use super::report::Drawing;
 use super::{Cell, Lab, Report, Table};
-use crate::config::System;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::random::Random;
 use crate::train::Stage;
 
@@ -78,8 +77,7 @@ fn asked(lab: &Lab) -> Vec<(usize, usize)> {
 
 fn pairs(bench: &Bench, name: &str, asked: &[(usize, usize)]) -> Result<Vec<Pair>> {
     let lab = bench.lab;
-    let system: System = name.parse().map_err(|message| Error::Training { message })?;
-    let learnt = bench.learnt(&Corpus::Whole, Stage::Heads, system, lab.seeds[0])?;
+    let learnt = bench.learnt(&Corpus::Whole, Stage::Heads, system(name)?, lab.seeds[0])?;
     let rows = learnt.gold_rows(&learnt.number(lab.train)?)?;
     let dev = learnt.number(lab.dev)?;
     let mut queries = Rows { values: Vec::new(), dims: rows.dims };

@@ -1,6 +1,6 @@
 //! What an experiment found: tables and plots, written as JSON, CSV, Markdown and SVG.
 
-use super::trainings::Trained;
+use super::trainings::Record;
 use super::{Experiment, Lab};
 use crate::error::{Error, Result};
 use crate::files::write_atomically;
@@ -181,7 +181,7 @@ impl Table {
 
 impl Report {
     /// Writes the folder of the experiment.
-    pub(super) fn write(&self, lab: &Lab, experiment: Experiment, trained: &[Trained]) -> Result<()> {
+    pub(super) fn write(&self, lab: &Lab, experiment: Experiment, trained: &[Record]) -> Result<()> {
         let folder = lab.folder.join(experiment.name());
         std::fs::create_dir_all(&folder).map_err(Error::io(&folder))?;
         let put = |name: &str, text: &str| write_atomically(&folder.join(Path::new(name)), text.as_bytes());
@@ -208,7 +208,7 @@ impl Report {
         put("report.json", &(text + "\n"))
     }
 
-    fn markdown(&self, lab: &Lab, trained: &[Trained]) -> String {
+    fn markdown(&self, lab: &Lab, trained: &[Record]) -> String {
         let mut out = format!("# {}\n\n", self.title);
         for note in &self.notes {
             let _ = writeln!(out, "{note}\n");
@@ -232,6 +232,9 @@ impl Report {
             lab.words(lab.dev),
             seeds.join(", ")
         );
+        if trained.is_empty() {
+            return out;
+        }
         let minutes = trained.iter().map(|training| training.seconds).sum::<f64>() / 60.0;
         let _ = writeln!(
             out,
@@ -240,7 +243,7 @@ impl Report {
             trained.len(),
             lab.config.epochs
         );
-        for Trained { name, best_epoch, dev_accuracy, seconds, threads, .. } in trained {
+        for Record { name, best_epoch, dev_accuracy, seconds, threads, .. } in trained {
             let (percent, minutes) = (dev_accuracy * 100.0, seconds / 60.0);
             let _ = writeln!(out, "| {name} | {best_epoch} | {percent:.2} | {minutes:.1} | {threads} |");
         }

@@ -13,6 +13,7 @@ use super::published::INSTANCE_SYSTEMS;
 use super::report::Drawing;
 use super::trainings::Training;
 use super::{Cell, Lab, Report, Table};
+use crate::config::{Basis, Similarity};
 use crate::error::{Error, Result};
 use crate::explain::SHORTLIST;
 use crate::train::{Flow, Stage};
@@ -21,6 +22,9 @@ use tally::{FLIPS, Summary, Tally};
 
 /// One seed is enough to compare rules: all of them see the same similarities.
 pub(super) fn trainings(lab: &Lab) -> Vec<Training> {
+    if lab.model.is_some() {
+        return Vec::new();
+    }
     let all = |stage, systems: &[&str]| Training::all(&Corpus::Whole, &[stage], systems, &lab.seeds[..1]);
     [all(Stage::Heads, &["IIc"]), all(Stage::Labels, &INSTANCE_SYSTEMS)].concat()
 }
@@ -42,14 +46,15 @@ fn summing(lab: &Lab) -> u64 {
 
 pub(super) fn report(bench: &Bench) -> Result<Report> {
     let (lab, seed) = (bench.lab, bench.lab.seeds[0]);
+    let subject = subject(lab)?;
     let once = |name: &str, cost: u64, measure: fn(&Bench, u64) -> Result<Tally>| {
-        bench.once(&Corpus::Whole, &format!("rules-{name}-IIc-{seed}"), cost, || measure(bench, seed))
+        bench.once(&Corpus::Whole, &format!("rules-{name}-{subject}"), cost, || measure(bench, seed))
     };
     let heads = once("heads", weighing(lab, SHORTLIST as u64), heads::measure)?;
     let labels = once("labels", weighing(lab, 1), labels::measure)?;
     let mut by_system =
         Table::new("labels-by-system", "Labels of gold edges, % right", ["system", "by the sum", "by the mean"]);
-    for name in INSTANCE_SYSTEMS {
+    for name in INSTANCE_SYSTEMS.into_iter().filter(|_| lab.model.is_none()) {
         let shares = bench.once(&Corpus::Whole, &format!("rules-sum-and-mean-{name}-{seed}"), summing(lab), || {
             labels::by_sum_and_mean(bench, name, seed)
         })?;
@@ -64,8 +69,8 @@ pub(super) fn report(bench: &Bench) -> Result<Report> {
     let of_labels = table("labels", caption, ["right, %", "less that of the mean, points"], &names, &labels);
     Ok(Report {
         title: format!("Rules of deciding on {}", lab.name),
-        notes: notes(seed, &heads, &labels),
-        tables: vec![of_heads, of_labels, by_system],
+        notes: notes(&subject, &heads, &labels),
+        tables: [of_heads, of_labels, by_system].into_iter().filter(|table| !table.rows.is_empty()).collect(),
         drawings: vec![Drawing {
             name: "rules".to_string(),
             caption: "UAS by the share of the evidence that the 10 nearest edges carry".to_string(),
@@ -75,11 +80,23 @@ pub(super) fn report(bench: &Bench) -> Result<Report> {
     })
 }
 
-fn notes(seed: u64, heads: &Tally, labels: &Tally) -> Vec<String> {
+/// A name for the model that is measured.
+fn subject(lab: &Lab) -> Result<String> {
+    let Some(model) = lab.model else { return Ok(format!("IIc-{}", lab.seeds[0])) };
+    let system = model.config.system;
+    if system.similarity != Similarity::Cosine || system.inference != Basis::Instances {
+        let message =
+            format!("rules can be compared where training edges decide by cosine, as in WIc and IIc, not in {system}");
+        return Err(Error::Explanation { message });
+    }
+    let fingerprint = model.fingerprint()?;
+    Ok(format!("{system}-{}", fingerprint.iter().take(5).map(|byte| format!("{byte:02x}")).collect::<String>()))
+}
+
+fn notes(subject: &str, heads: &Tally, labels: &Tally) -> Vec<String> {
     vec![
         format!(
-            "Every rule sees the same: the cosines of an edge with all training edges, in the models of IIc, seed {seed}, \
-             trained as the settings below say (`aggregate`). **Heads**: {} words, greedy; every rule chooses among the {SHORTLIST} heads that \
+            "Every rule sees the same: the cosines of an edge with all training edges, in the models of {subject}. **Heads**: {} words, greedy; every rule chooses among the {SHORTLIST} heads that \
              the sum likes best. The mean of all divides every head's sum by the same number, so that the two choose alike \
              and share a row. **Labels**: {} gold edges, the head being given. A label's evidence is from the training edges \
              that have it, so that sum and mean choose differently; a label that training never showed is wrong.",
@@ -101,10 +118,8 @@ fn notes(seed: u64, heads: &Tally, labels: &Tally) -> Vec<String> {
              to be told from nothing.",
             heads.flipped, labels.flipped
         ),
-        "Sum or mean for labels: the paper's formula adds up, which multiplies each label's score by its frequency. A \
-         reference in PyTorch over frozen MiniLM is reported to have had 83.8 % of the labels right by the mean and 20.1 % by \
-         the sum after two epochs; the last table has both for the four systems that decide by training edges. Each \
-         model was trained once, by the `aggregate` of the settings below, and is only decided with by both."
+        "Sum or mean for labels: the paper's formula adds up, which multiplies each label's score by its frequency. Every \
+         model here was trained by the `aggregate` of the settings below, and is only decided with by both."
             .to_string(),
     ]
 }

@@ -1,13 +1,12 @@
 //! The identical subclass test: does the nearest training edge have the label of the edge that it explains? (Table 6)
 
-use super::bench::{Bench, comparing, reading};
+use super::bench::{Bench, comparing, reading, system};
 use super::corpus::Corpus;
 use super::nearest::nearest;
 use super::published::{ENGLISH, INSTANCE_SYSTEMS, SUBCLASS};
 use super::trainings::Training;
 use super::{Cell, Lab, Report, Table};
-use crate::config::System;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::train::Stage;
 
 pub(super) fn trainings(lab: &Lab) -> Vec<Training> {
@@ -56,10 +55,9 @@ pub(super) fn report(bench: &Bench) -> Result<Report> {
     })
 }
 
-fn test(bench: &Bench, system: &str, seed: u64) -> Result<[f64; 2]> {
+fn test(bench: &Bench, name: &str, seed: u64) -> Result<[f64; 2]> {
     let lab = bench.lab;
-    let system: System = system.parse().map_err(|message| Error::Training { message })?;
-    let learnt = bench.learnt(&Corpus::Whole, Stage::Heads, system, seed)?;
+    let learnt = bench.learnt(&Corpus::Whole, Stage::Heads, system(name)?, seed)?;
     let (train, dev) = (learnt.number(lab.train)?, learnt.number(lab.dev)?);
     let chosen = learnt.heads(&dev, lab)?;
     let hits = nearest(&learnt.gold_rows(&train)?, &learnt.rows_to(&dev, &chosen)?, 1)?;

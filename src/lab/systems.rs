@@ -1,6 +1,6 @@
 //! The paper's six systems: UAS and LAS over several seeds (Table 3).
 
-use super::bench::{Bench, reading};
+use super::bench::{Bench, reading, system};
 use super::corpus::Corpus;
 use super::published;
 use super::trainings::Training;
@@ -71,10 +71,9 @@ pub(super) fn report(bench: &Bench) -> Result<Report> {
 }
 
 /// UAS and LAS in percent.
-fn accuracy(bench: &Bench, system: &str, seed: u64) -> Result<[f64; 2]> {
+fn accuracy(bench: &Bench, name: &str, seed: u64) -> Result<[f64; 2]> {
     let lab = bench.lab;
-    let system: System = system.parse().map_err(|message| crate::error::Error::Training { message })?;
-    let model = bench.parser_model(&Corpus::Whole, system, seed)?;
+    let model = bench.parser_model(&Corpus::Whole, system(name)?, seed)?;
     let parser = Parser::new(&model, Decode::Greedy, lab.config.aggregate, lab.device)?;
     let mut parsed = lab.dev.to_vec();
     let parses = parser.parse(&parsed)?;

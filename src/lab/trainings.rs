@@ -23,7 +23,7 @@ pub(super) struct Training {
 
 /// How a training went; kept beside the model.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Trained {
+pub(super) struct Record {
     /// Such as `heads IIc, seed 1, whole`.
     pub(super) name: String,
     pub(super) epochs: usize,
@@ -68,7 +68,7 @@ impl Training {
     }
 
     /// How it went, once it is done.
-    fn trained(&self, lab: &Lab) -> Result<Option<Trained>> {
+    fn trained(&self, lab: &Lab) -> Result<Option<Record>> {
         let text = std::fs::read_to_string(self.record(lab)?);
         Ok(text.ok().and_then(|text| serde_json::from_str(&text).ok()))
     }
@@ -82,7 +82,7 @@ impl Training {
         let Some(finished) = train_stage(&plan, self.stage, &folder, observer)? else { return Ok(None) };
         if self.trained(lab)?.is_none() {
             let best = finished.reports.iter().rfind(|report| report.best);
-            let record = Trained {
+            let record = Record {
                 name: self.name(),
                 epochs: finished.reports.len(),
                 best_epoch: best.map_or(0, |report| report.epoch),
@@ -163,8 +163,8 @@ impl Bench<'_> {
     }
 
     /// How these trainings went.
-    pub(super) fn times(&self, trainings: &[Training]) -> Result<Vec<Trained>> {
-        let records: Result<Vec<Option<Trained>>> =
+    pub(super) fn times(&self, trainings: &[Training]) -> Result<Vec<Record>> {
+        let records: Result<Vec<Option<Record>>> =
             trainings.iter().map(|training| training.trained(self.lab)).collect();
         Ok(records?.into_iter().flatten().collect())
     }

@@ -3,12 +3,11 @@
 use super::density::TEMPERATURES;
 use super::tally::{Decided, FLIPS, Tally, tally};
 use super::weigh::{CITED, Support, TOGETHER, Weighed, added, best_two, flip_count, weights};
-use crate::config::{Aggregate, System};
+use crate::config::Aggregate;
 use crate::encoder::{Batch, Numbered, length_batches};
 use crate::error::Result;
 use crate::explain::SHORTLIST;
 use crate::lab::bench::Bench;
-use crate::lab::corpus::Corpus;
 use crate::score::Scorer;
 use crate::train::Stage;
 use rayon::prelude::*;
@@ -114,7 +113,7 @@ struct Word {
 /// All rules about all words of the dev set, in the order of [`Rule::ALL`].
 pub(super) fn measure(bench: &Bench, seed: u64) -> Result<Tally> {
     let lab = bench.lab;
-    let learnt = bench.learnt(&Corpus::Whole, Stage::Heads, System::IIC, seed)?;
+    let learnt = bench.given_or_learnt(Stage::Heads, seed)?;
     let support = Support::new(learnt.gold_rows(&learnt.number(lab.train)?)?)?;
     let scorer = learnt.scorer(lab.config.aggregate, lab)?;
     let dev = learnt.number(lab.dev)?;

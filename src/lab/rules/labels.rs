@@ -3,10 +3,10 @@
 use super::density::TEMPERATURES;
 use super::tally::{Decided, FLIPS, Tally, tally};
 use super::weigh::{CITED, Support, TOGETHER, Weighed, added, best_two, flip_count, weights};
-use crate::config::{Aggregate, System};
+use crate::config::Aggregate;
 use crate::encoder::Vocabulary;
-use crate::error::{Error, Result};
-use crate::lab::bench::Bench;
+use crate::error::Result;
+use crate::lab::bench::{Bench, system};
 use crate::lab::corpus::Corpus;
 use crate::lab::nearest::Rows;
 use crate::score::accuracies;
@@ -113,7 +113,7 @@ fn votes(labels: &[Weighed], count: usize) -> Vec<Vec<f32>> {
 /// All rules about all gold edges of the dev set, in the order of [`Rule::ALL`].
 pub(super) fn measure(bench: &Bench, seed: u64) -> Result<Tally> {
     let lab = bench.lab;
-    let learnt = bench.learnt(&Corpus::Whole, Stage::Labels, System::IIC, seed)?;
+    let learnt = bench.given_or_learnt(Stage::Labels, seed)?;
     let vocabulary = &learnt.tables.vocabulary;
     let rows = learnt.gold_rows(&learnt.number(lab.train)?)?;
     let (rows, ranges) = by_label(rows, &labels(vocabulary, lab.train), vocabulary.labels().len());
@@ -175,9 +175,8 @@ fn decide(
 }
 
 /// The share of gold edges whose label a system gets right, by the sum and by the mean of all similarities.
-pub(super) fn by_sum_and_mean(bench: &Bench, system: &str, seed: u64) -> Result<[f64; 2]> {
-    let system: System = system.parse().map_err(|message| Error::Training { message })?;
-    let learnt = bench.learnt(&Corpus::Whole, Stage::Labels, system, seed)?;
+pub(super) fn by_sum_and_mean(bench: &Bench, name: &str, seed: u64) -> Result<[f64; 2]> {
+    let learnt = bench.learnt(&Corpus::Whole, Stage::Labels, system(name)?, seed)?;
     let dev = learnt.number(bench.lab.dev)?;
     let mut shares = [0.0; 2];
     for (share, aggregate) in shares.iter_mut().zip([Aggregate::Sum, Aggregate::Mean]) {
