@@ -193,6 +193,14 @@ impl Config {
         if self.rule == Rule::Nca && self.system.learning == Basis::Weights {
             return Err(format!("rule nca needs a system that learns by instances, not {}", self.system));
         }
+        let by_dot = self.system.learning == Basis::Instances && self.system.similarity == Similarity::Dot;
+        if self.label_support == LabelSupport::Memory && by_dot {
+            return Err(format!(
+                "label_support memory needs a system with cosine, not {}: what is remembered is not moved, and dot products \
+                 of it were seen to end at nothing; use batch",
+                self.system
+            ));
+        }
         self.bert.check()?;
         if !(self.decay >= 0.0 && self.decay.is_finite()) {
             return Err(format!("decay is {}, but must be 0 or more", self.decay));
@@ -324,6 +332,7 @@ mod tests {
             ("x", "expected"),
             ("[bert]\nwarmup = 2.0", "bert.warmup"),
             ("[bert]\nlayer = 1", "layer"),
+            ("system = \"IId\"\nlabel_support = \"memory\"", "needs a system with cosine"),
         ] {
             let message = base.clone().with_toml(text, Path::new("c.toml")).unwrap_err().to_string();
             assert!(message.contains(expected), "{message}");

@@ -48,7 +48,7 @@ pub fn gold_edges(sentences: &[&Numbered], first_rows: &[usize]) -> (Vec<u32>, V
         for word in 1..sentence.len() {
             dependents.push((first + word) as u32);
             heads.push((first + sentence.heads[word]) as u32);
-            labels.push(sentence.labels.get(word).copied().unwrap_or(0));
+            labels.push(sentence.labels[word]);
         }
     }
     (dependents, heads, labels)

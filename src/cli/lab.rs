@@ -4,6 +4,7 @@ use super::machine::Machine;
 use super::progress::{bar, interrupt_flag};
 use super::recipe::Recipe;
 use super::shell::command_line;
+use citree::encoder::Pretrained;
 use citree::lab::{Experiment, Lab, Watcher};
 use citree::model::Model;
 use citree::train::Flow;
@@ -31,15 +32,15 @@ Experiments:
 
 Examples:
   citree lab systems lab/ --train en_ewt-ud-train.conllu --dev en_ewt-ud-dev.conllu --seeds 1,2,3
-  citree lab domains lab/ --train T.conllu --dev D.conllu --source answers --epochs 15
+  citree lab domains lab/ --train T.conllu --dev D.conllu --source answers --epochs 30
   citree lab rules lab/ --train T.conllu --dev D.conllu --bundle near.citree
   citree lab all lab/ --train T.conllu --dev D.conllu --bert minilm/ --bert-layers mix --seeds 1
 
 An experiment writes LAB/EXPERIMENT/: report.md (the tables beside the paper's figures), report.json,
 a CSV for each table, drawings as SVG. Trained models are kept in LAB/trained/ and what was measured
 in LAB/measured/, so that experiments share them, and the same command again skips what is done: after
-Ctrl-C it goes on. Trainings run side by side, one thread each; another treebank or another setting
-trains anew, in the same folder if you like.
+Ctrl-C it goes on. Trainings run side by side, one thread each. Other settings train anew, in the same
+folder if you like, whose reports they replace; another treebank, BERT or word vectors get their own.
 
 This takes hours on a large treebank: six systems are four trainings of heads and four of labels for
 every seed.")]
@@ -58,7 +59,7 @@ pub struct Args {
     /// The treebank's name in tables, such as en_ewt, by which the paper's figures are found [default: from the file's name]
     #[arg(long)]
     name: Option<String>,
-    /// A training of every model for each of these seeds
+    /// Seeds of the trainings; hubs, neighbors, rules and support-size take the first alone
     #[arg(long, value_delimiter = ',', default_value = "1,2,3")]
     seeds: Vec<u64>,
     /// The genre to learn from in domains and support-size [default: that with most sentences]
@@ -92,12 +93,6 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let device = args.machine.start()?;
     let (train, dev) = (read_trees(&args.train)?, read_trees(&args.dev)?);
     let interrupted = interrupt_flag()?;
-    std::fs::create_dir_all(&args.folder)?;
-    let stopped = || interrupted.load(Ordering::SeqCst);
-    let pretrained = match args.recipe.pretrained(&args.folder, &config, [&train, &dev], &stopped, &device) {
-        Err(_) if stopped() => return Ok(ExitCode::from(130)),
-        pretrained => pretrained?,
-    };
     let Experiments(mut chosen) = args.experiment;
     if args.bundle.is_some() && chosen != [Experiment::Rules] {
         anyhow::bail!("--bundle is for `citree lab rules`; the other experiments train what they measure");
@@ -109,7 +104,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         folder: &args.folder,
         name: &named,
         config: &config,
-        pretrained: &pretrained,
+        pretrained: &Pretrained::default(),
         train: &train,
         dev: &dev,
         seeds: &args.seeds,
@@ -125,6 +120,14 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
             chosen.retain(|other| *other != experiment);
         }
     }
+    lab.check_before(&chosen)?;
+    std::fs::create_dir_all(&args.folder)?;
+    let stopped = || interrupted.load(Ordering::SeqCst);
+    let pretrained = match args.recipe.pretrained(&args.folder, &config, [&train, &dev], &stopped, &device) {
+        Err(_) if stopped() => return Ok(ExitCode::from(130)),
+        pretrained => pretrained?,
+    };
+    let lab = Lab { pretrained: &pretrained, ..lab };
     let progress = LabProgress::new(interrupted.clone())?;
     let reports = citree::lab::run(&lab, &chosen, &progress);
     progress.bar.finish_and_clear();

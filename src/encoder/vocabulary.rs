@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+/// A label that training did not show: no label's number.
+pub const UNKNOWN_LABEL: u32 = u32::MAX;
 const UNKNOWN: u32 = 0;
 const ROOT: u32 = 1;
 const RESERVED: usize = 2;
@@ -31,7 +33,7 @@ pub struct Numbered {
     pub spellings: Vec<Vec<u32>>,
     /// Gold heads; 0 at ROOT. Empty where the sentence has none.
     pub heads: Vec<usize>,
-    /// Gold labels; 0 at ROOT. Empty where the sentence has a label that training did not show.
+    /// Gold labels; 0 at ROOT, [`UNKNOWN_LABEL`] for one that training did not show.
     pub labels: Vec<u32>,
     /// Rows of the frozen word vectors; empty where there are none.
     pub vectors: Vec<u32>,
@@ -115,12 +117,12 @@ impl Vocabulary {
             let ids: Vec<u32> = ids.map(|c| self.characters.get(&c).copied().unwrap_or(UNKNOWN)).collect();
             if ids.is_empty() { vec![UNKNOWN] } else { ids }
         };
-        let labels: Option<Vec<u32>> = words.iter().map(|w| self.label(&w.label)).collect();
+        let labels = words.iter().map(|w| self.label(&w.label).unwrap_or(UNKNOWN_LABEL));
         Numbered {
             words: std::iter::once(ROOT).chain(word_ids).collect(),
             spellings: std::iter::once(vec![ROOT]).chain(words.iter().map(|w| spelling(&w.form))).collect(),
             heads: sentence.gold_heads().map(|heads| [vec![0], heads].concat()).unwrap_or_default(),
-            labels: labels.map(|labels| [vec![0], labels].concat()).unwrap_or_default(),
+            labels: std::iter::once(0).chain(labels).collect(),
             ..Numbered::default()
         }
     }

@@ -1,6 +1,6 @@
 //! Where experiments find trained models, their edge vectors, and what was measured before.
 
-use super::corpus::Corpus;
+use super::corpus::{Corpus, hash};
 use super::nearest::Rows;
 use super::{Lab, Watcher};
 use crate::config::{Aggregate, Config, Similarity, System};
@@ -14,6 +14,7 @@ use crate::train::{Flow, Stage};
 use crate::treebank::Sentence;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use std::sync::Mutex;
 
 /// Names the meaning of what is measured: another one wherever that changes, so that nothing older is taken for it.
 const REVISION: &str = "1";
@@ -41,6 +42,8 @@ pub(super) fn system(name: &str) -> Result<System> {
 pub(super) struct Bench<'a> {
     pub(super) lab: &'a Lab<'a>,
     pub(super) watcher: &'a dyn Watcher,
+    /// The keys of the parts of the treebank met so far.
+    keys: Mutex<Vec<(Corpus, String)>>,
 }
 
 /// One of the two models of a system, ready to be measured.
@@ -52,7 +55,7 @@ pub(super) struct Learnt {
 
 impl<'a> Bench<'a> {
     pub(super) fn new(lab: &'a Lab<'a>, watcher: &'a dyn Watcher) -> Self {
-        Self { lab, watcher }
+        Self { lab, watcher, keys: Mutex::default() }
     }
 
     /// What was measured under this name before, or else is measured now and kept.
@@ -63,7 +66,7 @@ impl<'a> Bench<'a> {
         cost: u64,
         measure: impl FnOnce() -> Result<T>,
     ) -> Result<T> {
-        let folder = self.lab.folder.join("measured").join(REVISION).join(corpus.key(self.lab)?);
+        let folder = self.lab.folder.join("measured").join(REVISION).join(self.measured_key(corpus)?);
         let path = folder.join(format!("{name}.json"));
         let kept = std::fs::read_to_string(&path).ok().and_then(|text| serde_json::from_str(&text).ok());
         let measured = match kept {
@@ -79,6 +82,24 @@ impl<'a> Bench<'a> {
         };
         self.tell(cost, name)?;
         Ok(measured)
+    }
+
+    /// A short name for everything that decides what is learnt from a part of the treebank.
+    pub(super) fn key(&self, corpus: &Corpus) -> Result<String> {
+        let mut keys = self.keys.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        if let Some((_, key)) = keys.iter().find(|(known, _)| known == corpus) {
+            return Ok(key.clone());
+        }
+        let key = corpus.key(self.lab)?;
+        keys.push((corpus.clone(), key.clone()));
+        Ok(key)
+    }
+
+    /// What is trained on one genre is measured on others too.
+    fn measured_key(&self, corpus: &Corpus) -> Result<String> {
+        let mut hasher = blake3::Hasher::new();
+        hash(self.lab.dev, &mut hasher)?;
+        Ok(format!("{}-{}", self.key(corpus)?, &hasher.finalize().to_hex()[..6]))
     }
 
     fn tell(&self, cost: u64, name: &str) -> Result<()> {

@@ -1,5 +1,6 @@
 //! Lines in a small self-contained SVG that can be read on light and on dark ground.
 
+use crate::explain::html::escape;
 use std::fmt::Write;
 
 const WIDTH: f64 = 720.0;
@@ -146,7 +147,7 @@ pub fn svg(title: &str, across: &Axis, up: &Axis, lines: &[Line]) -> String {
         }
         let (left, at) = (WIDTH - RIGHT + 16.0, TOP + 12.0 + 20.0 * number as f64);
         let _ = writeln!(out, "<rect class=\"{class}\" x=\"{left}\" y=\"{}\" width=\"12\" height=\"3\"/>", at - 5.0);
-        let _ = writeln!(out, "<text class=\"{class}\" x=\"{}\" y=\"{at}\">{}</text>", left + 18.0, line.name);
+        let _ = writeln!(out, "<text class=\"{class}\" x=\"{}\" y=\"{at}\">{}</text>", left + 18.0, escape(&line.name));
     }
     out + "</svg>\n"
 }

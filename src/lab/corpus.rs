@@ -45,20 +45,32 @@ impl Corpus {
         let config = crate::config::Config { system: crate::config::System::IIC, seed: 0, ..lab.config.clone() };
         hasher.update(config.to_toml().as_bytes());
         lab.pretrained.hash(&mut hasher)?;
-        for sentence in self.train(lab).iter().chain(&self.dev(lab)) {
-            write_sentence(&mut hasher, sentence).map_err(|e| Error::Tensor { message: e.to_string() })?;
+        for part in [self.train(lab), self.dev(lab)] {
+            hasher.update(&(part.len() as u64).to_le_bytes());
+            hash(&part, &mut hasher)?;
         }
-        Ok(format!("{}-{}", self.name(), &hasher.finalize().to_hex()[..10]))
+        // Whatever a genre is called, a folder can be called so.
+        let name: String = self.name().chars().filter(|c| c.is_alphanumeric()).take(40).collect();
+        Ok(format!("{name}-{}", &hasher.finalize().to_hex()[..10]))
     }
+}
+
+/// Adds sentences to a hash, as they are written.
+pub(super) fn hash(sentences: &[Sentence], hasher: &mut blake3::Hasher) -> Result<()> {
+    let written = sentences.iter().try_for_each(|sentence| write_sentence(&mut *hasher, sentence));
+    written.map_err(|e| Error::Tensor { message: e.to_string() })
 }
 
 /// The genre of a sentence: the first part of its `sent_id`.
 pub(super) fn genre(sentence: &Sentence) -> &str {
-    prefix(sentence.sent_id().unwrap_or_default(), 1)
+    match prefix(sentence.sent_id().unwrap_or_default(), 1) {
+        "" => "(none)",
+        genre => genre,
+    }
 }
 
 /// The genre to learn from, and the others with sentences to test on, in order of their names; `None` where the treebank
-/// names one genre only.
+/// names one genre only, or none that both parts of it have.
 pub(super) fn genres(lab: &Lab) -> Result<Option<(String, Vec<String>)>> {
     let count = |sentences: &[Sentence]| {
         sentences.iter().fold(BTreeMap::<String, usize>::new(), |mut counts, sentence| {
@@ -70,8 +82,9 @@ pub(super) fn genres(lab: &Lab) -> Result<Option<(String, Vec<String>)>> {
     let known = || train.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
     let source = match lab.source {
         Some(source) => source.to_string(),
-        None => match train.iter().max_by_key(|(_, count)| **count) {
+        None => match train.iter().filter(|(genre, _)| dev.contains_key(*genre)).max_by_key(|(_, count)| **count) {
             Some((genre, _)) => genre.clone(),
+            // Names such as `train-1` and `dev-1` tell of no genre.
             None => return Ok(None),
         },
     };

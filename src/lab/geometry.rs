@@ -64,7 +64,7 @@ impl Geometry {
             for values in [&mut rows, &mut queries] {
                 let dims = values.dims;
                 for row in values.values.chunks_exact_mut(dims) {
-                    let length = length(row).max(f64::MIN_POSITIVE) as f32;
+                    let length = length(row).max(f64::from(f32::MIN_POSITIVE)) as f32;
                     row.iter_mut().for_each(|value| *value /= length);
                 }
             }

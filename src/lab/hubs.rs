@@ -34,8 +34,7 @@ fn one_cost(lab: &Lab) -> u64 {
 }
 
 pub(super) fn cost(lab: &Lab) -> u64 {
-    let others = COMPARED.len() * (Geometry::ALL.len() - 1);
-    (INSTANCE_SYSTEMS.len() + others) as u64 * one_cost(lab)
+    (INSTANCE_SYSTEMS.len() + COMPARED.len() * Geometry::ALL.len()) as u64 * one_cost(lab)
 }
 
 /// What the training edges of one system are, seen by one geometry.

@@ -168,15 +168,8 @@ impl Watcher for Unwatched {}
 /// Trains what is missing, measures, and writes a folder for each experiment. Stopped by the watcher it returns `None`, and
 /// the same call goes on from there.
 pub fn run(lab: &Lab, experiments: &[Experiment], watcher: &dyn Watcher) -> Result<Option<Vec<Report>>> {
-    lab.check()?;
-    let mut trainings: Vec<Training> = Vec::new();
-    for experiment in experiments {
-        for training in experiment.trainings(lab)? {
-            if !trainings.contains(&training) {
-                trainings.push(training);
-            }
-        }
-    }
+    let trainings = lab.check(experiments)?;
+    let _alone = lab.lock()?;
     let bench = Bench::new(lab, watcher);
     let measuring: u64 = experiments.iter().map(|experiment| experiment.cost(lab)).sum();
     watcher.plan(bench.words_left(&trainings)? + measuring);
@@ -189,7 +182,9 @@ pub fn run(lab: &Lab, experiments: &[Experiment], watcher: &dyn Watcher) -> Resu
             Err(Error::Stopped) => return Ok(None),
             report => {
                 let report = report?;
-                report.write(lab, *experiment, &bench.times(&experiment.trainings(lab)?)?)?;
+                let trainings = experiment.trainings(lab)?;
+                let seeds = trainings.iter().map(|training| training.seed).collect();
+                report.write(lab, *experiment, &seeds, &bench.times(&trainings)?)?;
                 reports.push(report);
             }
         }
@@ -205,10 +200,21 @@ impl Lab<'_> {
         Ok(if several { Vec::new() } else { vec![(Experiment::Domains, why)] })
     }
 
-    fn check(&self) -> Result<()> {
+    /// Refuses what cannot be done, before anything is.
+    pub fn check_before(&self, experiments: &[Experiment]) -> Result<()> {
+        self.check(experiments).map(drop)
+    }
+
+    fn check(&self, experiments: &[Experiment]) -> Result<Vec<Training>> {
         let refuse = |message: &str| Err(Error::Training { message: message.to_string() });
-        if self.seeds.is_empty() {
-            return refuse("an experiment needs at least one seed");
+        let mut seeds = self.seeds.to_vec();
+        seeds.sort_unstable();
+        seeds.dedup();
+        if seeds.is_empty() || seeds.len() < self.seeds.len() {
+            return refuse("an experiment needs at least one seed, and each only once");
+        }
+        if self.config.epochs == 0 {
+            return refuse("an experiment needs at least one epoch");
         }
         if self.config.share_encoder {
             return refuse(
@@ -216,7 +222,30 @@ impl Lab<'_> {
                  joint has it)",
             );
         }
-        self.config.check().map_err(|message| Error::Training { message })
+        let mut trainings: Vec<Training> = Vec::new();
+        for experiment in experiments {
+            for training in experiment.trainings(self)? {
+                if !trainings.contains(&training) {
+                    training.check(self)?;
+                    trainings.push(training);
+                }
+            }
+        }
+        Ok(trainings)
+    }
+
+    /// Two at work in one folder would write over each other's checkpoints.
+    fn lock(&self) -> Result<std::fs::File> {
+        std::fs::create_dir_all(self.folder).map_err(Error::io(self.folder))?;
+        let path = self.folder.join("lock");
+        let file = std::fs::File::create(&path).map_err(Error::io(&path))?;
+        file.try_lock().map_err(|_| Error::Bundle {
+            path,
+            expected: "a folder where nobody is at work".to_string(),
+            found: "another `citree lab` in it".to_string(),
+            remedy: "wait for it, or choose another folder".to_string(),
+        })?;
+        Ok(file)
     }
 
     fn words(&self, sentences: &[Sentence]) -> u64 {

@@ -6,6 +6,7 @@ use crate::error::{Error, Result};
 use crate::files::write_atomically;
 use serde::Serialize;
 use serde_json::json;
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::Path;
 
@@ -181,9 +182,16 @@ impl Table {
 
 impl Report {
     /// Writes the folder of the experiment.
-    pub(super) fn write(&self, lab: &Lab, experiment: Experiment, trained: &[Record]) -> Result<()> {
+    pub(super) fn write(
+        &self,
+        lab: &Lab,
+        experiment: Experiment,
+        seeds: &BTreeSet<u64>,
+        trained: &[Record],
+    ) -> Result<()> {
         let folder = lab.folder.join(experiment.name());
         std::fs::create_dir_all(&folder).map_err(Error::io(&folder))?;
+        clear(&folder)?;
         let put = |name: &str, text: &str| write_atomically(&folder.join(Path::new(name)), text.as_bytes());
         for table in &self.tables {
             put(&format!("{}.csv", table.name), &table.csv())?;
@@ -194,21 +202,21 @@ impl Report {
         for (name, text) in &self.files {
             put(name, text)?;
         }
-        put("report.md", &self.markdown(lab, trained))?;
+        put("report.md", &self.markdown(lab, seeds, trained))?;
         let treebank = json!({
             "name": lab.name, "train_sentences": lab.train.len(), "train_words": lab.words(lab.train),
             "dev_sentences": lab.dev.len(), "dev_words": lab.words(lab.dev),
         });
         let all = json!({
             "experiment": experiment.name(), "title": self.title, "citree": env!("CARGO_PKG_VERSION"),
-            "command": lab.command, "treebank": treebank, "seeds": lab.seeds,
-            "config": lab.config, "trainings": trained, "notes": self.notes, "tables": self.tables,
+            "command": lab.command, "treebank": treebank, "seeds": seeds,
+            "config": settings(lab), "trainings": trained, "notes": self.notes, "tables": self.tables,
         });
         let text = serde_json::to_string_pretty(&all).map_err(|e| Error::Tensor { message: e.to_string() })?;
         put("report.json", &(text + "\n"))
     }
 
-    fn markdown(&self, lab: &Lab, trained: &[Record]) -> String {
+    fn markdown(&self, lab: &Lab, seeds: &BTreeSet<u64>, trained: &[Record]) -> String {
         let mut out = format!("# {}\n\n", self.title);
         for note in &self.notes {
             let _ = writeln!(out, "{note}\n");
@@ -219,10 +227,10 @@ impl Report {
         for Drawing { name, caption, .. } in &self.drawings {
             let _ = writeln!(out, "![{caption}]({name}.svg)\n");
         }
-        let seeds: Vec<String> = lab.seeds.iter().map(u64::to_string).collect();
+        let seeds: Vec<String> = seeds.iter().map(u64::to_string).collect();
         let _ = writeln!(
             out,
-            "## How it was made\n\n```sh\n{}\n```\n\ncitree {}, treebank {}: {} sentences, {} words to learn from; {} sentences, {} words to judge by. Seeds {}.\n",
+            "## How it was made\n\n```sh\n{}\n```\n\ncitree {}, treebank {}: {} sentences, {} words to learn from; {} sentences, {} words to judge by.{}\n",
             lab.command,
             env!("CARGO_PKG_VERSION"),
             lab.name,
@@ -230,9 +238,10 @@ impl Report {
             lab.words(lab.train),
             lab.dev.len(),
             lab.words(lab.dev),
-            seeds.join(", ")
+            if seeds.is_empty() { String::new() } else { format!(" Seeds: {}.", seeds.join(", ")) }
         );
         if trained.is_empty() {
+            let _ = writeln!(out, "Of a trained bundle, whose settings are:\n\n```toml\n{}```", toml(lab));
             return out;
         }
         let minutes = trained.iter().map(|training| training.seconds).sum::<f64>() / 60.0;
@@ -247,9 +256,37 @@ impl Report {
             let (percent, minutes) = (dev_accuracy * 100.0, seconds / 60.0);
             let _ = writeln!(out, "| {name} | {best_epoch} | {percent:.2} | {minutes:.1} | {threads} |");
         }
-        let _ = writeln!(out, "\n```toml\n{}```", lab.config.to_toml());
+        let _ = writeln!(out, "\n```toml\n{}```", toml(lab));
         out
     }
+}
+
+/// Takes an earlier report away, so that nothing of it stays beside a new one.
+fn clear(folder: &Path) -> Result<()> {
+    if !folder.join("report.json").is_file() {
+        return Ok(());
+    }
+    for entry in std::fs::read_dir(folder).map_err(Error::io(folder))?.flatten() {
+        let path = entry.path();
+        if path.extension().is_some_and(|kind| ["md", "json", "csv", "svg"].iter().any(|own| kind == *own)) {
+            std::fs::remove_file(&path).map_err(Error::io(&path))?;
+        }
+    }
+    Ok(())
+}
+
+/// What models were made with; which systems and seeds, the tables say.
+fn settings(lab: &Lab) -> toml::Table {
+    let config = lab.model.map_or(lab.config, |model| &model.config);
+    let mut table = toml::Table::try_from(config).unwrap_or_default();
+    if lab.model.is_none() {
+        table.retain(|key, _| key != "system" && key != "seed");
+    }
+    table
+}
+
+fn toml(lab: &Lab) -> String {
+    toml::to_string_pretty(&settings(lab)).unwrap_or_default()
 }
 
 #[cfg(test)]

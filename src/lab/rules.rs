@@ -14,6 +14,7 @@ use super::report::Drawing;
 use super::trainings::Training;
 use super::{Cell, Lab, Report, Table};
 use crate::config::{Basis, Similarity};
+use crate::encoder::Vocabulary;
 use crate::error::{Error, Result};
 use crate::explain::SHORTLIST;
 use crate::train::{Flow, Stage};
@@ -30,7 +31,8 @@ pub(super) fn trainings(lab: &Lab) -> Vec<Training> {
 }
 
 pub(super) fn cost(lab: &Lab) -> u64 {
-    weighing(lab, SHORTLIST as u64) + weighing(lab, 1) + INSTANCE_SYSTEMS.len() as u64 * summing(lab)
+    let systems = if lab.model.is_some() { 0 } else { INSTANCE_SYSTEMS.len() as u64 };
+    weighing(lab, SHORTLIST as u64) + weighing(lab, 1) + systems * summing(lab)
 }
 
 /// What it costs to compare so many candidates a word with all training edges.
@@ -89,6 +91,14 @@ fn subject(lab: &Lab) -> Result<String> {
             format!("rules can be compared where training edges decide by cosine, as in WIc and IIc, not in {system}");
         return Err(Error::Explanation { message });
     }
+    let support = model.heads.sums.as_ref().map(|sums| sums.counts().iter().sum::<u64>());
+    if model.tables.vocabulary != Vocabulary::new(lab.train, model.config.min_count)
+        || support != Some(lab.words(lab.train))
+    {
+        let message =
+            "the bundle was trained on another treebank than --train: its rules would see other edges than it does";
+        return Err(Error::Explanation { message: message.to_string() });
+    }
     let fingerprint = model.fingerprint()?;
     Ok(format!("{system}-{}", fingerprint.iter().take(5).map(|byte| format!("{byte:02x}")).collect::<String>()))
 }
@@ -125,11 +135,21 @@ fn notes(subject: &str, heads: &Tally, labels: &Tally) -> Vec<String> {
 }
 
 fn table(name: &str, caption: &str, [right, less]: [&str; 2], rules: &[String], tally: &Tally) -> Table {
-    let columns = ["rule", right, less, "standard error", "10 nearest carry, %", "100 nearest carry, %", "must go, %"];
+    let columns = [
+        "rule",
+        right,
+        less,
+        "standard error",
+        "10 nearest carry, %",
+        "100 nearest carry, %",
+        "must go, edges",
+        "must go, %",
+    ];
     let mut table = Table::new(name, caption, columns);
-    for (rule, Summary { accuracy, gain, error, coverage, flip }) in rules.iter().zip(&tally.rules) {
+    for (rule, Summary { accuracy, gain, error, coverage, flip, flip_edges }) in rules.iter().zip(&tally.rules) {
         let mut row = vec![Cell::text(rule)];
         row.extend([*accuracy, *gain, *error, coverage[0], coverage[1]].map(percent));
+        row.push(flip_edges.map_or(Cell::Nothing, |edges| Cell::Count(edges as u64)));
         row.push(flip.map_or(Cell::Nothing, percent));
         table.rows.push(row);
     }

@@ -3,7 +3,7 @@
 use super::bench::{Bench, comparing, reading, system};
 use super::corpus::Corpus;
 use super::nearest::nearest;
-use super::published::{ENGLISH, INSTANCE_SYSTEMS, SUBCLASS};
+use super::published::{ENGLISH, INSTANCE_SYSTEMS, SUBCLASS, figure};
 use super::trainings::Training;
 use super::{Cell, Lab, Report, Table};
 use crate::error::Result;
@@ -38,7 +38,7 @@ pub(super) fn report(bench: &Bench) -> Result<Report> {
     };
     table.rows.push(row(&format!("{}, dev", lab.name), 1));
     for (name, figures) in SUBCLASS.iter().filter(|_| lab.name == ENGLISH) {
-        let cells = figures.map(Cell::Value);
+        let cells = figures.map(figure);
         table.rows.push(std::iter::once(Cell::text(format!("{name} in the paper, dev"))).chain(cells).collect());
     }
     table.rows.push(row("for comparison: UAS", 0));

@@ -1,8 +1,11 @@
 //! How many support sentences a decision needs: UAS against M drawn ones (Table 5).
 
 use super::bench::{Bench, reading};
+use super::chart::{self, Axis, Line};
 use super::corpus::{Corpus, genre, genres};
-use super::published::{ENGLISH, SUPPORT_SIZE};
+use super::published::{ENGLISH, SUPPORT_SIZE, SUPPORT_SIZE_AVERAGE, figure};
+use super::report::Drawing;
+use super::statistics::mean_and_deviation;
 use super::trainings::Training;
 use super::{Cell, Lab, Report, Table};
 use crate::config::System;
@@ -47,6 +50,7 @@ pub(super) fn report(bench: &Bench) -> Result<Report> {
     let seed = lab.seeds[0];
     let name = format!("support-size-{seed}-{}-draws", lab.draws);
     let measured = bench.once(&corpus, &name, cost(lab), || measure(bench, &corpus, seed))?;
+    let available = corpus.train(lab).len();
     let paper = lab.name == ENGLISH && corpus == Corpus::Genre("answers".to_string());
     let sizes = || SIZES.map(|size| size.to_string()).into_iter().chain(["all".to_string()]);
     let mut columns = vec!["tested on".to_string(), "sentences".to_string()];
@@ -57,10 +61,13 @@ pub(super) fn report(bench: &Bench) -> Result<Report> {
     let mut table = Table::new("support-size", "UAS, %, of IIc with M support sentences", columns);
     let row = |name: &str, sentences: usize, drawn: &[Vec<f64>], all: f64, published: Option<[f64; 4]>| {
         let mut row = vec![Cell::text(name), Cell::Count(sentences as u64)];
-        row.extend(drawn.iter().map(|values| Cell::mean(values)));
+        // A draw of all is no draw.
+        let cell =
+            |(size, values): (usize, &Vec<f64>)| if size < available { Cell::mean(values) } else { Cell::Nothing };
+        row.extend(SIZES.into_iter().zip(drawn).map(cell));
         row.push(Cell::Value(all));
         if paper {
-            row.extend(published.map_or(vec![Cell::Nothing; 4], |p| p.map(Cell::Value).to_vec()));
+            row.extend(published.map_or(vec![Cell::Nothing; 4], |p| p.map(figure).to_vec()));
         }
         row
     };
@@ -74,9 +81,8 @@ pub(super) fn report(bench: &Bench) -> Result<Report> {
         let drawn: Vec<Vec<f64>> =
             (0..SIZES.len()).map(|size| (0..lab.draws).map(|draw| mean(size, draw)).collect()).collect();
         let all = measured.iter().map(|m| m.all).sum::<f64>() / count;
-        let published: [f64; 4] = std::array::from_fn(|at| SUPPORT_SIZE.iter().map(|(_, f)| f[at]).sum::<f64>() / 4.0);
         let sentences = measured.iter().map(|m| m.sentences).sum();
-        table.rows.push(row("average", sentences, &drawn, all, Some(published)));
+        table.rows.push(row("average", sentences, &drawn, all, Some(SUPPORT_SIZE_AVERAGE)));
     }
     Ok(Report {
         title: format!("How many support sentences: {}", lab.name),
@@ -85,12 +91,31 @@ pub(super) fn report(bench: &Bench) -> Result<Report> {
              instead of all {}. M = 1, 10 and 100 are {} draws each (mean ± standard deviation over draws); every sentence of \
              the dev set sees the same draw. The paper draws anew for every batch.",
             corpus.name(),
-            corpus.train(lab).len(),
+            available,
             lab.draws
         )],
         tables: vec![table],
+        drawings: vec![Drawing {
+            name: "support-size".to_string(),
+            caption: "UAS by the number of support sentences".to_string(),
+            svg: curve(&measured, available),
+        }],
         ..Report::default()
     })
+}
+
+fn curve(measured: &[Measured], sentences: usize) -> String {
+    let line = |own: &Measured| {
+        let drawn = SIZES.into_iter().zip(&own.drawn).filter(|(size, _)| *size < sentences);
+        let points = drawn.map(|(size, values)| (size as f64, mean_and_deviation(values).0));
+        let points = points.chain([(sentences as f64, own.all)]).collect();
+        Line { name: own.name.clone(), points, captions: Vec::new() }
+    };
+    let lines: Vec<Line> = measured.iter().map(line).collect();
+    let points = || lines.iter().flat_map(|line| line.points.iter().copied());
+    let across = Axis::logarithmic("support sentences", points().map(|point| point.0));
+    let up = Axis::around("UAS, %", points().map(|point| point.1));
+    chart::svg("UAS by the number of support sentences", &across, &up, &lines)
 }
 
 fn measure(bench: &Bench, corpus: &Corpus, seed: u64) -> Result<Vec<Measured>> {

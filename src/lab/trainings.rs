@@ -5,11 +5,14 @@ use super::{Bench, Lab, Watcher};
 use crate::config::{Basis, Config, System};
 use crate::error::{Error, Result};
 use crate::files::write_atomically;
-use crate::train::{EpochReport, Finished, Flow, Observer, Plan, Silent, Stage, StepReport, train_stage};
+use crate::train::{EpochReport, Finished, Flow, Observer, Plan, Stage, StepReport, train_stage};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Names the way of training: another one wherever that changes, so that no older model is taken for a new one.
+const REVISION: &str = "1";
 
 /// A model to be trained. Systems that learn alike share it, whatever they decide by.
 #[derive(Clone, Debug, PartialEq)]
@@ -53,34 +56,41 @@ impl Training {
         all
     }
 
+    /// Says what is wrong with its settings, if anything.
+    pub(super) fn check(&self, lab: &Lab) -> Result<()> {
+        let config = Config { system: self.system, seed: self.seed, ..lab.config.clone() };
+        config.check().map_err(|message| Error::Training { message })
+    }
+
     pub(super) fn name(&self) -> String {
         format!("{} {}, seed {}, {}", self.stage.name(), self.system, self.seed, self.corpus.name())
     }
 
-    fn folder(&self, lab: &Lab) -> Result<PathBuf> {
+    fn folder(&self, bench: &Bench) -> Result<PathBuf> {
         // One for each stage: heads and labels of a system may be trained at the same time.
         let own = format!("{}-{}-{}", self.stage.name(), self.system, self.seed);
-        Ok(lab.folder.join("trained").join(self.corpus.key(lab)?).join(own))
+        Ok(bench.lab.folder.join("trained").join(REVISION).join(bench.key(&self.corpus)?).join(own))
     }
 
-    fn record(&self, lab: &Lab) -> Result<PathBuf> {
-        Ok(self.folder(lab)?.join(format!("{}.done", self.stage.name())))
+    fn record(&self, bench: &Bench) -> Result<PathBuf> {
+        Ok(self.folder(bench)?.join(format!("{}.done", self.stage.name())))
     }
 
     /// How it went, once it is done.
-    fn trained(&self, lab: &Lab) -> Result<Option<Record>> {
-        let text = std::fs::read_to_string(self.record(lab)?);
+    fn trained(&self, bench: &Bench) -> Result<Option<Record>> {
+        let text = std::fs::read_to_string(self.record(bench)?);
         Ok(text.ok().and_then(|text| serde_json::from_str(&text).ok()))
     }
 
     /// Trains, or goes on, or finds it done; `None` if stopped.
-    fn run(&self, lab: &Lab, observer: &mut dyn Observer) -> Result<Option<Finished>> {
+    fn run(&self, bench: &Bench, observer: &mut dyn Observer) -> Result<Option<Finished>> {
+        let lab = bench.lab;
         let config = Config { system: self.system, seed: self.seed, ..lab.config.clone() };
         let (train, dev) = (self.corpus.train(lab), self.corpus.dev(lab));
         let plan = Plan { config: &config, pretrained: lab.pretrained, train: &train, dev: &dev, device: lab.device };
-        let folder = self.folder(lab)?;
+        let folder = self.folder(bench)?;
         let Some(finished) = train_stage(&plan, self.stage, &folder, observer)? else { return Ok(None) };
-        if self.trained(lab)?.is_none() {
+        if self.trained(bench)?.is_none() {
             let best = finished.reports.iter().rfind(|report| report.best);
             let record = Record {
                 name: self.name(),
@@ -91,17 +101,18 @@ impl Training {
                 threads: rayon::current_num_threads(),
             };
             let text = serde_json::to_string(&record).map_err(|e| Error::Tensor { message: e.to_string() })?;
-            write_atomically(&self.record(lab)?, text.as_bytes())?;
+            write_atomically(&self.record(bench)?, text.as_bytes())?;
         }
         Ok(Some(finished))
     }
 
     /// Words of training that are still ahead.
-    fn words_left(&self, lab: &Lab) -> Result<u64> {
-        if self.trained(lab)?.is_some() {
+    fn words_left(&self, bench: &Bench) -> Result<u64> {
+        let lab = bench.lab;
+        if self.trained(bench)?.is_some() {
             return Ok(0);
         }
-        let epochs = std::fs::read_to_string(self.folder(lab)?.join(format!("{}.jsonl", self.stage.name())));
+        let epochs = std::fs::read_to_string(self.folder(bench)?.join(format!("{}.jsonl", self.stage.name())));
         let done = epochs.map_or(0, |text| text.lines().count());
         Ok(lab.words(&self.corpus.train(lab)) * lab.config.epochs.saturating_sub(done) as u64)
     }
@@ -110,7 +121,7 @@ impl Training {
 impl Bench<'_> {
     /// Words of training that are still ahead.
     pub(super) fn words_left(&self, trainings: &[Training]) -> Result<u64> {
-        trainings.iter().map(|training| training.words_left(self.lab)).sum()
+        trainings.iter().map(|training| training.words_left(self)).sum()
     }
 
     /// Trains whatever is not done, several side by side: one thread each is the best use of threads where there are
@@ -118,7 +129,7 @@ impl Bench<'_> {
     pub(super) fn train(&self, trainings: &[Training]) -> Result<Flow> {
         let mut left = Vec::new();
         for training in trainings {
-            if training.trained(self.lab)?.is_none() {
+            if training.trained(self)?.is_none() {
                 left.push(training);
             }
         }
@@ -148,7 +159,7 @@ impl Bench<'_> {
                     last: None,
                     stop: &|| over(Ok(Flow::Continue)),
                 };
-                let trained = pool.install(|| training.run(self.lab, &mut observer));
+                let trained = pool.install(|| training.run(self, &mut observer));
                 if over(trained.map(|trained| if trained.is_some() { Flow::Continue } else { Flow::Stop })) {
                     return;
                 }
@@ -164,15 +175,16 @@ impl Bench<'_> {
 
     /// How these trainings went.
     pub(super) fn times(&self, trainings: &[Training]) -> Result<Vec<Record>> {
-        let records: Result<Vec<Option<Record>>> =
-            trainings.iter().map(|training| training.trained(self.lab)).collect();
+        let records: Result<Vec<Option<Record>>> = trainings.iter().map(|training| training.trained(self)).collect();
         Ok(records?.into_iter().flatten().collect())
     }
 
     /// A finished model; that of a system which learns by weights and decides by instances gets its support here.
     pub(super) fn finished(&self, corpus: &Corpus, stage: Stage, system: System, seed: u64) -> Result<Finished> {
         let training = Training::new(corpus, stage, system, seed);
-        let finished = training.run(self.lab, &mut Silent)?;
+        let never = || false;
+        let mut observer = Passing { watcher: self.watcher, name: training.name(), last: None, stop: &never };
+        let finished = training.run(self, &mut observer)?;
         let Some(mut finished) = finished else { return Err(Error::Stopped) };
         if system.learning == Basis::Weights && system.inference == Basis::Instances {
             let vocabulary = &finished.tables.vocabulary;

@@ -1,6 +1,10 @@
 //! The laboratory: every experiment of the paper, at a small size, and its figures against those of the other verbs.
 
 use crate::sandbox::{Sandbox, TINY, stderr, stdout};
+use candle_core::Device;
+use citree::evaluate::evaluate;
+use citree::model::{Model, Trained};
+use citree::parse::{Decode, Parser};
 use citree::treebank::starter;
 use serde_json::Value;
 use std::path::Path;
@@ -50,17 +54,20 @@ fn the_whole_laboratory_runs_on_the_starter_treebank_and_its_figures_are_those_o
         assert!(page.contains("citree lab all") || page.contains("lab all lab"), "the command is on the page:\n{page}");
         assert!(!page.contains("NaN") && !page.contains("inf |"), "{page}");
         let report = report(&lab, experiment);
-        assert_eq!((&report["experiment"], &report["seeds"]), (&Value::from(experiment), &serde_json::json!([1, 2])));
+        let seeds = if ["systems", "domains", "subclass"].contains(&experiment) { vec![1, 2] } else { vec![1] };
+        assert_eq!((&report["experiment"], &report["seeds"]), (&Value::from(experiment), &Value::from(seeds)));
         for table in report["tables"].as_array().unwrap() {
             let csv = lab.join(experiment).join(format!("{}.csv", table["name"].as_str().unwrap()));
             let lines = std::fs::read_to_string(&csv).unwrap().lines().count();
             assert_eq!(lines, 1 + table["rows"].as_array().unwrap().len(), "{}", csv.display());
         }
     }
-    for drawing in ["hubs/hubs.svg", "neighbors/neighbors-IIc.svg", "rules/rules.svg"] {
+    for drawing in ["support-size/support-size.svg", "hubs/hubs.svg", "neighbors/neighbors-IIc.svg", "rules/rules.svg"]
+    {
         assert!(std::fs::read_to_string(lab.join(drawing)).unwrap().ends_with("</svg>\n"), "{drawing}");
     }
     the_six_systems_score_as_trained_bundles_do(&sandbox, &lab);
+    deciding_by_instances_takes_the_weights_model_with_its_support(&sandbox, &lab);
     every_citation_is_counted_once(&lab);
     all_support_is_what_the_systems_decide_by(&lab);
     what_was_done_is_not_done_again(&sandbox, &args);
@@ -88,14 +95,37 @@ fn the_six_systems_score_as_trained_bundles_do(sandbox: &Sandbox, lab: &Path) {
     }
 }
 
+/// WIc is WWc's model of the same seed, deciding by the summed training edges.
+fn deciding_by_instances_takes_the_weights_model_with_its_support(sandbox: &Sandbox, lab: &Path) {
+    run(sandbox, &[&sandbox.training("wc.citree")[..], &["--system", "WWc", "--seed", "2"]].concat());
+    let mut model = Model::load(&sandbox.path("wc.citree"), &Device::Cpu).unwrap();
+    model.config.system = "WIc".parse().unwrap();
+    let train = model.pretrained.number(&model.tables.vocabulary, &starter::train()[..113]).unwrap();
+    let train: Vec<_> = train.iter().collect();
+    let mut models = [model.heads, model.labels];
+    Trained::sum_support(&mut models[..1], &model.config, &model.tables.vocabulary, &train).unwrap();
+    Trained::sum_support(&mut models[1..], &model.config, &model.tables.vocabulary, &train).unwrap();
+    [model.heads, model.labels] = models;
+    let parser = Parser::new(&model, Decode::Greedy, model.config.aggregate, &Device::Cpu).unwrap();
+    let gold = starter::dev()[..24].to_vec();
+    let mut parsed = gold.clone();
+    let parses = parser.parse(&parsed).unwrap();
+    parsed.iter_mut().zip(&parses).for_each(|(sentence, parse)| parse.annotate(sentence, false));
+    let wanted = evaluate(&gold, &parsed).unwrap().with_punctuation.las_subtypes.f1 * 100.0;
+    let systems = report(lab, "systems");
+    let las = |system: &str| {
+        let row = rows(&systems, "seeds").iter().find(|row| row[0] == system && row[1] == 2).unwrap();
+        row[3].as_f64().unwrap()
+    };
+    assert!((las("WIc") - wanted).abs() < 1e-9, "{} in the laboratory, {wanted} by hand", las("WIc"));
+    assert!((las("WIc") - las("WWc")).abs() > 1e-9, "what decides makes no difference");
+}
+
 fn the_rules_of_a_bundle_start_from_its_own_accuracy(sandbox: &Sandbox, bundle: &str, row: &Value) {
     run(sandbox, &[&asking("rules", "ruled")[..], &["--bundle", bundle]].concat());
     let rules = report(&sandbox.path("ruled"), "rules");
-    assert_eq!(
-        rows(&rules, "heads")[0][1].as_f64().unwrap().round(),
-        row[2].as_f64().unwrap().round(),
-        "UAS by the sum"
-    );
+    let (found, wanted) = (rows(&rules, "heads")[0][1].as_f64().unwrap(), row[2].as_f64().unwrap());
+    assert!((found - wanted).abs() < 1e-9, "UAS by the sum: {found} among the rules, {wanted} of the system");
     assert!(!sandbox.path("ruled/trained").exists(), "nothing is trained for it");
 }
 
@@ -123,6 +153,8 @@ fn all_support_is_what_the_systems_decide_by(lab: &Path) {
     let trained = domains["trainings"].as_array().unwrap();
     assert_eq!(trained.len(), 8, "four systems, two seeds, heads alone: {trained:?}");
     assert_eq!(rows(&sizes, "support-size").len(), 3, "two genres and their average");
+    let only_first = rows(&sizes, "support-size").iter().all(|row| row[4].is_null());
+    assert!(only_first, "36 sentences cannot be drawn a hundred at a time");
     for row in rows(&sizes, "support-size").iter().take(2) {
         let all = row[5].as_f64().unwrap();
         assert!((0.0..=100.0).contains(&all), "{row}");
@@ -165,13 +197,14 @@ fn an_experiment_stopped_by_ctrl_c_goes_on_with_the_same_command_to_the_same_fig
     let sandbox = sandbox();
     sandbox.write("tiny.toml", &TINY.replace("epochs = 3", "epochs = 8"));
     let args = [&asking("subclass", "stopped")[..], &["--seeds", "1"]].concat();
-    let child = sandbox.command(&args).stderr(std::process::Stdio::piped()).spawn().unwrap();
-    let trained = sandbox.path("stopped/trained");
+    let mut child = sandbox.command(&args).stderr(std::process::Stdio::piped()).spawn().unwrap();
+    let trained = sandbox.path("stopped/trained/1");
     let begun = || {
         let mut folders = std::fs::read_dir(&trained).into_iter().flatten().flatten();
         folders.any(|folder| folder.path().join("heads-WWd-1").join("heads.checkpoint").exists())
     };
     while !begun() {
+        assert!(child.try_wait().unwrap().is_none(), "it ended before it could be stopped");
         std::thread::sleep(std::time::Duration::from_millis(2));
     }
     assert!(std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
@@ -195,6 +228,8 @@ fn what_a_treebank_or_a_configuration_does_not_allow_is_refused_with_a_reason() 
         ([&asking("domains", "lab")[..], &["--source", "poetry"]].concat(), "no sentences of genre poetry"),
         ([&asking("systems", "lab")[..], &["--preset", "joint"]].concat(), "an encoder of its own"),
         (asking("everything", "lab"), "there are systems, domains"),
+        ([&asking("subclass", "lab")[..], &["--seeds", "1,1"]].concat(), "each only once"),
+        ([&asking("hubs", "lab")[..], &["--epochs", "0"]].concat(), "at least one epoch"),
         ([&asking("hubs", "lab")[..], &["--bundle", "x.citree"]].concat(), "--bundle is for `citree lab rules`"),
     ] {
         let output = sandbox.citree(&args);
@@ -202,4 +237,53 @@ fn what_a_treebank_or_a_configuration_does_not_allow_is_refused_with_a_reason() 
         assert!(stderr(&output).contains(reason), "{args:?}: {}", stderr(&output));
     }
     assert!(!sandbox.path("lab/trained").exists(), "refused before anything is trained");
+}
+
+#[test]
+fn a_dev_set_that_changed_is_measured_again_and_the_models_are_kept() {
+    let sandbox = sandbox();
+    let args = [&asking("domains", "lab")[..], &["--seeds", "1", "--source", "garden"]].concat();
+    let tested = |sandbox: &Sandbox| {
+        run(sandbox, &args);
+        let report = report(&sandbox.path("lab"), "domains");
+        rows(&report, "domains").iter().map(|row| (row[0].clone(), row[1].clone())).collect::<Vec<_>>()
+    };
+    assert_eq!(tested(&sandbox).len(), 4, "two genres, their average and the source");
+    let models = || std::fs::read_dir(sandbox.path("lab/trained/1")).unwrap().count();
+    assert_eq!(models(), 1);
+    // A genre more to test on: nothing that was learnt from changes.
+    sandbox.write_treebank("dev.conllu", &starter::dev()[..32]);
+    let after = tested(&sandbox);
+    assert_eq!(after.len(), 5, "{after:?}");
+    assert_eq!(models(), 1);
+}
+
+#[test]
+fn names_that_tell_of_no_genre_leave_domains_out_and_test_support_on_the_whole_dev_set() {
+    let sandbox = sandbox();
+    let renamed = |name: &str, sentences: &[citree::treebank::Sentence]| {
+        let mut sentences = sentences.to_vec();
+        for (at, sentence) in sentences.iter_mut().enumerate() {
+            sentence.set_comment("sent_id", &format!("{name}-s{at}"));
+        }
+        sandbox.write_treebank(&format!("{name}.conllu"), &sentences);
+    };
+    renamed("train", &starter::train()[..40]);
+    renamed("dev", &starter::dev()[..10]);
+    run(&sandbox, &[&asking("support-size", "lab")[..], &["--draws", "2"]].concat());
+    let sizes = report(&sandbox.path("lab"), "support-size");
+    assert_eq!(rows(&sizes, "support-size")[0][0], "dev");
+    let output = sandbox.citree(&asking("domains", "lab"));
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("one genre only"), "{}", stderr(&output));
+}
+
+#[test]
+fn a_bundle_of_another_treebank_is_refused_by_the_rules() {
+    let sandbox = sandbox();
+    sandbox.trained("all.citree");
+    sandbox.write_treebank("train.conllu", &starter::train()[..50]);
+    let output = sandbox.citree(&[&asking("rules", "lab")[..], &["--bundle", "all.citree"]].concat());
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("another treebank"), "{}", stderr(&output));
 }

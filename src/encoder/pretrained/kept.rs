@@ -89,8 +89,8 @@ impl Pretrained {
             return Ok(Self::default());
         }
         let folder = bundle.join(FOLDER);
-        // Without a training to go on with, what is there is what an earlier try left.
-        if folder.exists() && !bundle.join("training").exists() {
+        // Without trainings to go on with, what is there is what an earlier try left.
+        if folder.exists() && !["training", "trained"].iter().any(|name| bundle.join(name).exists()) {
             std::fs::remove_dir_all(&folder).map_err(Error::io(&folder))?;
         }
         std::fs::create_dir_all(&folder).map_err(Error::io(&folder))?;
@@ -125,7 +125,7 @@ impl Pretrained {
             pretrained.bert = Some(Arc::new(Bert::open(source, device)?.known_as(hash.into())));
         }
         if before != Contents::default() && before != contents {
-            let remedy = "resume with the options and files the training began with";
+            let remedy = "resume with the options and files the training began with, or choose another folder";
             return Err(Error::unfit(&folder, "the word vectors and BERT of this command", "others", remedy));
         }
         let text = serde_json::to_string_pretty(&contents).map_err(|e| Error::Tensor { message: e.to_string() })?;

@@ -1,7 +1,7 @@
 //! What every rule decides about the head of every word, from one pass over the training edges for each block of words.
 
 use super::density::TEMPERATURES;
-use super::tally::{Decided, FLIPS, Tally, tally};
+use super::tally::{Decided, FLIPS, Flip, Tally, tally};
 use super::weigh::{CITED, Support, TOGETHER, Weighed, added, best_two, flip_count, weights};
 use crate::config::Aggregate;
 use crate::encoder::{Batch, Numbered, length_batches};
@@ -181,7 +181,7 @@ fn decide(support: &Support, block: &[Word]) -> Result<Vec<Decided<{ Rule::ALL.l
             let highest = weighed[best].highest().max(weighed[second].highest());
             let [own, others] = [best, second].map(|place| weights(candidates[place], rule.temperature(), highest));
             let parts = own.zip(others).map(|(own, other)| own - other).collect();
-            Some(flip_count(parts, Aggregate::Sum, 0.0) as f64 / support.count() as f64)
+            Some(Flip { edges: flip_count(parts, Aggregate::Sum, 0.0), of: support.count() })
         };
         Decided {
             right: chosen.map(|(place, _)| word.heads[place] == word.gold),

@@ -1,7 +1,7 @@
 //! What every rule decides about the label of every gold edge: each label is weighed by the training edges that have it.
 
 use super::density::TEMPERATURES;
-use super::tally::{Decided, FLIPS, Tally, tally};
+use super::tally::{Decided, FLIPS, Flip, Tally, tally};
 use super::weigh::{CITED, Support, TOGETHER, Weighed, added, best_two, flip_count, weights};
 use crate::config::Aggregate;
 use crate::encoder::Vocabulary;
@@ -78,9 +78,9 @@ impl Rule {
         }
     }
 
-    /// The share of the chosen label's edges that must go until another has a higher score; `None` for votes, where others
+    /// The edges of the chosen label that must go until another has a higher score; `None` for votes, where others
     /// take the place of those that go.
-    fn flip(self, own: &[f32], other: &[f32], highest: f32) -> Option<f64> {
+    fn flip(self, own: &[f32], other: &[f32], highest: f32) -> Option<Flip> {
         let (temperature, aggregate) = match self {
             Self::All(aggregate) => (None, aggregate),
             Self::Nca(place, aggregate) => (Some(TEMPERATURES[place]), aggregate),
@@ -89,7 +89,7 @@ impl Rule {
         let rival: f64 = weights(other, temperature, highest).sum();
         let rival = if aggregate == Aggregate::Mean { rival / other.len().max(1) as f64 } else { rival };
         let gone = flip_count(weights(own, temperature, highest).collect(), aggregate, rival);
-        Some(gone as f64 / own.len().max(1) as f64)
+        Some(Flip { edges: gone, of: own.len() })
     }
 }
 

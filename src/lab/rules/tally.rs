@@ -13,8 +13,16 @@ pub(super) struct Decided<const RULES: usize> {
     pub(super) right: [bool; RULES],
     /// For each, the shares of the evidence for its choice that the nearest edges carry, by [`CITED`].
     pub(super) coverage: [[f64; CITED.len()]; RULES],
-    /// For each, the share of the edges that must go for its runner-up to win; only where it was counted.
-    pub(super) flips: [Option<f64>; RULES],
+    /// For each, what must go for its runner-up to win; only where it was counted.
+    pub(super) flips: [Option<Flip>; RULES],
+}
+
+/// The edges that must go for a decision to fall otherwise.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Flip {
+    pub(super) edges: usize,
+    /// Of how many.
+    pub(super) of: usize,
 }
 
 /// All rules over all decisions.
@@ -39,6 +47,8 @@ pub(super) struct Summary {
     pub(super) coverage: [f64; CITED.len()],
     /// The median share of the edges that must go for the runner-up to win.
     pub(super) flip: Option<f64>,
+    /// The median number of these edges.
+    pub(super) flip_edges: Option<f64>,
 }
 
 /// Compares every rule with the one at place `base`.
@@ -48,13 +58,16 @@ pub(super) fn tally<const RULES: usize>(decided: &[Decided<RULES>], base: usize)
     let summary = |rule: usize| {
         let differences: Vec<f64> = decided.iter().map(|own| right(own, rule) - right(own, base)).collect();
         let (gain, deviation) = mean_and_deviation(&differences);
-        let mut flips: Vec<f64> = decided.iter().filter_map(|own| own.flips[rule]).collect();
+        let flips = || decided.iter().filter_map(|own| own.flips[rule]);
+        let mut shares: Vec<f64> = flips().map(|flip| flip.edges as f64 / flip.of.max(1) as f64).collect();
+        let mut edges: Vec<f64> = flips().map(|flip| flip.edges as f64).collect();
         Summary {
             accuracy: decided.iter().map(|own| right(own, rule)).sum::<f64>() / count,
             gain,
             error: deviation.unwrap_or_default() / count.sqrt(),
             coverage: std::array::from_fn(|at| decided.iter().map(|own| own.coverage[rule][at]).sum::<f64>() / count),
-            flip: median(&mut flips),
+            flip: median(&mut shares),
+            flip_edges: median(&mut edges),
         }
     };
     let flipped = decided.iter().filter(|own| own.flips.iter().any(Option::is_some)).count();
@@ -71,16 +84,16 @@ mod tests {
 
     #[test]
     fn each_rule_is_set_beside_one_of_them_decision_by_decision() {
-        let decided = |base: bool, other: bool, flip: Option<f64>| Decided {
+        let decided = |base: bool, other: bool, flip: Option<usize>| Decided {
             right: [base, other],
             coverage: [[0.25, 0.5], [0.5, 1.0]],
-            flips: [flip, None],
+            flips: [flip.map(|edges| Flip { edges, of: 10 }), None],
         };
         let tally = tally(
             &[
-                decided(true, true, Some(0.1)),
-                decided(false, true, Some(0.3)),
-                decided(true, true, Some(0.2)),
+                decided(true, true, Some(1)),
+                decided(false, true, Some(3)),
+                decided(true, true, Some(2)),
                 decided(true, false, None),
                 decided(false, true, None),
             ],
@@ -88,7 +101,7 @@ mod tests {
         );
         let [base, other] = &tally.rules[..] else { panic!("{tally:?}") };
         assert_eq!((tally.decisions, tally.flipped, base.gain, base.error), (5, 3, 0.0, 0.0));
-        assert_eq!((base.flip, other.flip), (Some(0.2), None));
+        assert_eq!((base.flip, base.flip_edges, other.flip), (Some(0.2), Some(2.0), None));
         close(base.accuracy, 0.6);
         close(other.accuracy, 0.8);
         close(other.gain, 0.2);

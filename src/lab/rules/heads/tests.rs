@@ -41,7 +41,7 @@ fn words_of_a_block_are_decided_apart_and_flips_counted_only_where_asked() {
     ];
     let decided = decide(&support, &block).unwrap();
     assert_eq!(decided.iter().map(|own| own.right).collect::<Vec<_>>(), [[true; 8], [false; 8], [true; 8]]);
-    assert_eq!(decided[0].flips[0], Some(0.75));
+    assert_eq!(decided[0].flips[0], Some(Flip { edges: 3, of: 4 }));
     assert!(decided[1..].iter().all(|own| own.flips.iter().all(Option::is_none)));
     assert!(decided[0].flips.iter().filter(|flip| flip.is_some()).count() == Rule::FLIPPED.len());
 }
