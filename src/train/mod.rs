@@ -163,10 +163,8 @@ pub struct Finished {
 /// Trains the models of one stage alone, in a folder that keeps all there is of it: called again it goes on where it was
 /// stopped, and once finished it costs no more than summing the support. Stopped by the observer it returns `None`.
 pub fn train_stage(plan: &Plan, stage: Stage, folder: &Path, observer: &mut dyn Observer) -> Result<Option<Finished>> {
-    let Plan { config, pretrained, train, dev, device } = *plan;
-    config.check().map_err(|message| Error::Training { message })?;
-    let tables = Tables { vocabulary: Vocabulary::new(train, config.min_count), splits: Splits::learn(train) };
-    let data = number(&tables.vocabulary, pretrained, train, dev)?;
+    let Plan { config, pretrained, device, .. } = *plan;
+    let (tables, data) = plan.begin()?;
     prepare(folder, config, &data, folder.join("config.toml").exists())?;
     let path = folder.join(format!("{}.jsonl", stage.name()));
     let mut recorder = Recorder { reports: Vec::new(), path, observer, problem: None };
@@ -178,13 +176,21 @@ pub fn train_stage(plan: &Plan, stage: Stage, folder: &Path, observer: &mut dyn 
     Ok(models.map(|models| Finished { tables, models, reports }))
 }
 
+impl Plan<'_> {
+    /// The tables of the treebank to learn from, and both treebanks as numbers.
+    fn begin(&self) -> Result<(Tables, Data)> {
+        self.config.check().map_err(|message| Error::Training { message })?;
+        let vocabulary = Vocabulary::new(self.train, self.config.min_count);
+        let data = number(&vocabulary, self.pretrained, self.train, self.dev)?;
+        Ok((Tables { vocabulary, splits: Splits::learn(self.train) }, data))
+    }
+}
+
 /// Trains both models into `bundle`. Stopped by the observer it returns `None`, and [`Start::Resume`] goes on from there
 /// to the same result.
 pub fn train(plan: &Plan, bundle: &Path, start: Start<'_>, observer: &mut dyn Observer) -> Result<Option<Model>> {
-    let Plan { config, pretrained, train, dev, device } = *plan;
-    config.check().map_err(|message| Error::Training { message })?;
-    let tables = Tables { vocabulary: Vocabulary::new(train, config.min_count), splits: Splits::learn(train) };
-    let data = number(&tables.vocabulary, pretrained, train, dev)?;
+    let Plan { config, pretrained, device, .. } = *plan;
+    let (tables, data) = plan.begin()?;
     let folder = bundle.join("training");
     prepare(&folder, config, &data, matches!(start, Start::Resume))?;
     if let Start::From(model) = start {
