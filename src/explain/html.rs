@@ -7,7 +7,7 @@ mod wording;
 
 use super::words::{count, rule};
 use super::{Explanation, Inference};
-pub(crate) use layout::text_width;
+pub(crate) use layout::{runs_right_to_left, text_width};
 pub(crate) use wording::escape;
 use wording::isolated;
 

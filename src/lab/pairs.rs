@@ -1,6 +1,6 @@
 //! Two edges side by side, each with the words around it and its arc above them.
 
-use crate::explain::html::{escape, text_width};
+use crate::explain::html::{escape, runs_right_to_left, text_width};
 use crate::treebank::Sentence;
 use serde::{Deserialize, Serialize};
 use std::fmt::Write;
@@ -99,8 +99,8 @@ pub(super) fn draw(title: &str, pairs: &[Pair]) -> String {
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width:.0} {height:.0}\" role=\"img\" aria-label=\"{}\">\n\
          <style>text{{font:14px system-ui,sans-serif;fill:#333}}.end{{font-weight:600}}.small{{font-size:12px}}\
          path{{fill:none;stroke:#0b6e99;stroke-width:2}}.other path{{stroke:#b3541e}}.tip{{fill:#0b6e99;stroke:none}}\
-         .other .tip{{fill:#b3541e}}.rule{{stroke:#ddd}}@media(prefers-color-scheme:dark){{text{{fill:#ddd}}.rule{{stroke:#444}}\
-         path{{stroke:#5fc3e4}}.tip{{fill:#5fc3e4}}.other path{{stroke:#f0975a}}.other .tip{{fill:#f0975a}}}}</style>\n\
+         .other .tip{{fill:#b3541e;stroke:none}}.rule{{stroke:#ddd}}@media(prefers-color-scheme:dark){{text{{fill:#ddd}}.rule{{stroke:#444}}\
+         path{{stroke:#5fc3e4}}.tip{{fill:#5fc3e4;stroke:none}}.other path{{stroke:#f0975a}}.other .tip{{fill:#f0975a;stroke:none}}}}</style>\n\
          <text class=\"small\" x=\"8\" y=\"14\">edge of the dev set</text>\
          <text class=\"small\" x=\"{:.0}\" y=\"14\">nearest training edge</text>\n",
         escape(title),
@@ -126,6 +126,9 @@ fn lay_out(snippet: &Snippet) -> (Vec<f32>, f32) {
         let width = text_width(word, 14.0) + 12.0;
         middles.push(x + width / 2.0);
         x += width;
+    }
+    if runs_right_to_left(&snippet.words) {
+        middles.iter_mut().for_each(|middle| *middle = x - *middle);
     }
     (middles, x)
 }
@@ -190,6 +193,14 @@ mod tests {
     fn root_stands_before_the_word_whose_head_it_is() {
         assert_eq!(shown(9, 5, 0), "ROOT … w5 w6 …");
         assert_eq!(shown(2, 1, 0), "ROOT w1 w2");
+    }
+
+    #[test]
+    fn what_is_written_from_right_to_left_is_drawn_so() {
+        let mut sentence = Sentence::from_forms(["שלום", "עולם"]);
+        sentence.words_mut()[0].head = Some(2);
+        let (middles, width) = lay_out(&Snippet::new(&sentence, 1));
+        assert!(middles[0] > middles[1] && middles[0] < width, "{middles:?}");
     }
 
     #[test]

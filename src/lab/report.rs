@@ -278,7 +278,8 @@ fn clear(folder: &Path) -> Result<()> {
 /// What models were made with; which systems and seeds, the tables say.
 fn settings(lab: &Lab) -> toml::Table {
     let config = lab.model.map_or(lab.config, |model| &model.config);
-    let mut table = toml::Table::try_from(config).unwrap_or_default();
+    // By way of its text: a table made directly would show 0.3 as the 0.30000001 that it is in single precision.
+    let mut table: toml::Table = toml::from_str(&config.to_toml()).unwrap_or_default();
     if lab.model.is_none() {
         table.retain(|key, _| key != "system" && key != "seed");
     }

@@ -171,7 +171,7 @@ pub(crate) fn text_width(text: &str, size: f32) -> f32 {
 }
 
 /// Whether the first letter that has a direction runs from right to left.
-fn runs_right_to_left(words: &[String]) -> bool {
+pub(crate) fn runs_right_to_left(words: &[String]) -> bool {
     let to_left = |c: char| {
         matches!(c, '\u{590}'..='\u{8ff}' | '\u{fb1d}'..='\u{fdff}' | '\u{fe70}'..='\u{fefc}')
             || matches!(c, '\u{10800}'..='\u{10fff}' | '\u{1e800}'..='\u{1efff}')
