@@ -75,19 +75,26 @@ impl Scorer {
         &self.model
     }
 
-    /// How many words of a batch have the gold head as their best (greedy).
-    fn right_heads(&self, encoded: &Encoded, batch: &[&Numbered]) -> Result<usize> {
+    /// The best head of every word by itself (greedy), sentence by sentence, ROOT's place included.
+    pub fn best_heads(&self, encoded: &Encoded) -> Result<Vec<Vec<usize>>> {
         let scores = self.head_scores(encoded)?;
         let mut rest = scores.as_slice();
-        let mut right = 0;
-        for sentence in batch {
-            for word in 1..sentence.len() {
-                let (row, after) = rest.split_at(sentence.len());
-                right += usize::from(best(row, Some(word)) == sentence.heads[word]);
-                rest = after;
-            }
+        let mut heads = Vec::new();
+        for (_, length) in encoded.segments.ranges() {
+            let (own, after) = rest.split_at((length - 1) * length);
+            rest = after;
+            let rows = own.chunks_exact(length).zip(1..);
+            heads.push(std::iter::once(0).chain(rows.map(|(row, word)| best(row, Some(word)))).collect());
         }
-        Ok(right)
+        Ok(heads)
+    }
+
+    /// How many words of a batch have the gold head as their best (greedy).
+    fn right_heads(&self, encoded: &Encoded, batch: &[&Numbered]) -> Result<usize> {
+        let right = |(own, sentence): (&Vec<usize>, &&Numbered)| {
+            own.iter().zip(&sentence.heads).skip(1).filter(|(own, gold)| own == gold).count()
+        };
+        Ok(self.best_heads(encoded)?.iter().zip(batch).map(right).sum())
     }
 
     /// How many gold edges of a batch have the gold label as their best; a label that training did not show is wrong.

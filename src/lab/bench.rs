@@ -9,7 +9,7 @@ use crate::encoder::{Numbered, Pretrained};
 use crate::error::{Error, Result};
 use crate::files::write_atomically;
 use crate::model::{Model, Tables, Trained};
-use crate::score::{Scorer, best};
+use crate::score::Scorer;
 use crate::train::{Flow, Stage};
 use crate::treebank::Sentence;
 use serde::Serialize;
@@ -162,17 +162,8 @@ impl Learnt {
         let scorer = self.scorer(lab.config.aggregate, lab)?;
         let choose = |batch: &Vec<usize>| -> Result<Vec<(usize, Vec<usize>)>> {
             let chosen: Vec<&Numbered> = batch.iter().map(|&s| &sentences[s]).collect();
-            let scores = scorer.head_scores(&scorer.encode(&Batch::new(&chosen))?)?;
-            let mut rest = scores.as_slice();
-            let mut heads = Vec::with_capacity(batch.len());
-            for (&place, sentence) in batch.iter().zip(chosen) {
-                let n = sentence.len();
-                let (own, after) = rest.split_at((n - 1) * n);
-                rest = after;
-                let row = |word: usize| best(&own[(word - 1) * n..][..n], Some(word));
-                heads.push((place, std::iter::once(0).chain((1..n).map(row)).collect()));
-            }
-            Ok(heads)
+            let heads = scorer.best_heads(&scorer.encode(&Batch::new(&chosen))?)?;
+            Ok(batch.iter().copied().zip(heads).collect())
         };
         let chosen: Vec<Vec<(usize, Vec<usize>)>> =
             length_batches(sentences).par_iter().map(choose).collect::<Result<_>>()?;
