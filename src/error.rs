@@ -137,6 +137,12 @@ pub enum Error {
         /// How many it may have.
         most: usize,
     },
+    /// A server could not be started.
+    #[error("cannot serve: {message}")]
+    Serve {
+        /// What the system said.
+        message: String,
+    },
     /// Whoever watched asked to stop; what is finished is kept.
     #[error("stopped")]
     Stopped,

@@ -62,6 +62,7 @@ pub mod ops;
 pub mod parse;
 pub mod random;
 pub mod score;
+pub mod serve;
 pub mod support;
 pub mod train;
 pub mod treebank;

@@ -18,6 +18,9 @@ use crate::error::{Error, IoContext, REBUILD, Result};
 /// The file of a generation that readers lock.
 pub(crate) const MANIFEST: &str = "manifest";
 
+/// The file that names the current generation.
+const POINTER: &str = "CURRENT";
+
 const WAIT: &str = "wait until it is done, or stop it";
 const BUILD: &str = "build one first (citree index)";
 
@@ -77,7 +80,7 @@ impl Draft {
         sync_folder(&self.path())?;
         fs::rename(self.path(), self.folder.join(&name)).at("rename", &self.path())?;
         sync_folder(&self.folder)?;
-        let (next, current) = (self.folder.join("CURRENT.new"), self.folder.join("CURRENT"));
+        let (next, current) = (self.folder.join("CURRENT.new"), self.folder.join(POINTER));
         let mut file = File::create(&next).at("create", &next)?;
         file.write_all(format!("{name}\n").as_bytes()).at("write", &next)?;
         file.sync_all().at("save", &next)?;
@@ -118,25 +121,11 @@ impl Drop for Draft {
 
 /// The current generation's folder and number, locked for reading.
 pub(crate) fn current(folder: &Path) -> Result<(PathBuf, u64, Lock)> {
-    let pointer = folder.join("CURRENT");
-    let damaged = |what: &str, expected: &str, found: String| Error::Damaged {
-        path: pointer.clone(),
-        what: what.into(),
-        expected: expected.into(),
-        found,
-        remedy: REBUILD,
-    };
     let mut name = String::new();
     // Between reading the pointer and taking the lock a writer may publish and sweep: then the pointer has moved.
     for _ in 0..100 {
-        name = match fs::read_to_string(&pointer) {
-            Err(error) if error.kind() == ErrorKind::NotFound => {
-                return Err(Error::Missing { path: folder.to_owned(), remedy: BUILD });
-            }
-            name => name.at("read", &pointer)?.trim_end().to_owned(),
-        };
-        let number = name.strip_prefix("gen-").and_then(|number| number.parse().ok());
-        let Some(number) = number else { return Err(damaged("the name in it", "gen- and a number", name)) };
+        let number;
+        (name, number) = pointer(folder)?;
         let path = folder.join(&name);
         let manifest = path.join(MANIFEST);
         let file = match File::open(&manifest) {
@@ -150,7 +139,27 @@ pub(crate) fn current(folder: &Path) -> Result<(PathBuf, u64, Lock)> {
             Err(TryLockError::Error(source)) => return Err(Error::Io { path: manifest, action: "lock", source }),
         }
     }
-    Err(damaged("the generation that it names", "there", format!("missing ({name})")))
+    Err(damaged(folder, "the generation that it names", "there", format!("missing ({name})")))
+}
+
+/// The name and the number of the generation that is current now.
+pub(crate) fn pointer(folder: &Path) -> Result<(String, u64)> {
+    let pointer = folder.join(POINTER);
+    let name = match fs::read_to_string(&pointer) {
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            return Err(Error::Missing { path: folder.to_owned(), remedy: BUILD });
+        }
+        name => name.at("read", &pointer)?.trim_end().to_owned(),
+    };
+    match name.strip_prefix("gen-").and_then(|number| number.parse().ok()) {
+        Some(number) => Ok((name, number)),
+        None => Err(damaged(folder, "the name in it", "gen- and a number", name)),
+    }
+}
+
+fn damaged(folder: &Path, what: &str, expected: &str, found: String) -> Error {
+    let (what, expected) = (what.into(), expected.into());
+    Error::Damaged { path: folder.join(POINTER), what, expected, found, remedy: REBUILD }
 }
 
 #[cfg(unix)]

@@ -56,6 +56,15 @@ impl Index {
         Ok(Self { folder, generation, manifest, manifest_file, edges, heads, labels, _lock: lock })
     }
 
+    /// The number of the generation that is current now, which may be newer than one that is open. Opens nothing, so that it
+    /// can be asked every second.
+    ///
+    /// # Errors
+    /// [`Error::Missing`] where there is none.
+    pub fn current_generation(folder: impl AsRef<Path>) -> Result<u64> {
+        Ok(generation::pointer(folder.as_ref())?.1)
+    }
+
     /// Refuses an index that another model made.
     ///
     /// # Errors

@@ -1,27 +1,21 @@
 //! `citree explain`: sentences in, parses out, and for every edge the training edges behind it.
 
-mod conllu;
 mod text;
 
 use super::input::Input;
 use super::machine::Machine;
 use super::parse::decode;
-use citree::explain::{
-    By, Change, Explainer, Explanation, Flip, Inference, Options, Reading, Settings, WhyNot, changes, html,
-};
+use citree::explain::{Alternative, By, Explainer, Inference, Options, Question, Settings, Told, html};
 use citree::model::Model;
 use citree::parse::Decode;
-use citree::treebank::Sentence;
+use citree::treebank::{Sentence, write_sentence};
 use rayon::prelude::*;
-use serde::Serialize;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Sentences explained together.
 const CHUNK: usize = 256;
-/// The version of the JSON form, described in docs/explain.schema.json.
-const SCHEMA: u32 = 1;
 
 /// Explain every edge of a parse by the training edges behind it.
 #[derive(clap::Args)]
@@ -66,10 +60,10 @@ pub struct Args {
     #[arg(long, default_value = "sum", value_parser = ["sum", "nca", "knn"])]
     inference: String,
     /// How much more near edges count than far ones, by the nca rule
-    #[arg(long, value_name = "T", default_value_t = 256.0)]
+    #[arg(long, value_name = "T", default_value_t = Inference::usual_temperature())]
     temperature: f32,
     /// How many of the nearest edges count, by the knn rule
-    #[arg(long, value_name = "N", default_value_t = 10)]
+    #[arg(long, value_name = "N", default_value_t = Inference::usual_neighbors())]
     neighbors: usize,
     /// Compare every candidate with every training edge one by one: the same decisions, slowly, and no nearer edge missed
     #[arg(long)]
@@ -90,38 +84,6 @@ pub struct Args {
     machine: Machine,
 }
 
-/// An edge that somebody would have expected.
-#[derive(Clone)]
-struct Alternative {
-    dependent: usize,
-    head: usize,
-    label: Option<String>,
-}
-
-impl std::str::FromStr for Alternative {
-    type Err = &'static str;
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let wrong = "write WORD:HEAD or WORD:HEAD:LABEL, such as 4:2 or 4:2:obj; 0 is ROOT";
-        let mut parts = text.splitn(3, ':');
-        let mut number = || parts.next().and_then(|part| part.parse().ok()).ok_or(wrong);
-        Ok(Self { dependent: number()?, head: number()?, label: parts.next().map(str::to_string) })
-    }
-}
-
-/// All that is said about a sentence.
-#[derive(Serialize)]
-struct Told {
-    schema: u32,
-    #[serde(flatten)]
-    explanation: Explanation,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    why_not: Vec<WhyNot>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    flips: Vec<Flip>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    changes: Option<Vec<Change>>,
-}
-
 /// Explains a file or the standard input to the standard output.
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let inference = inference(&args)?;
@@ -138,7 +100,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     }
     let options =
         Options { count: args.count as usize, by: args.by.clone(), words: args.edge.clone(), below: args.below };
-    let teller = Teller { args: &args, explainer: &explainer, whole: whole.as_ref(), options };
+    let question = Question { options, why_not: args.why_not.clone(), flip: args.flip };
     // What is asked about a word may be wrong for a later sentence: then nothing must have been written.
     let at_once = args.edge.is_empty() && args.why_not.is_empty() && args.format != "html";
     let (mut written, mut pages) = (Vec::new(), Vec::new());
@@ -149,12 +111,15 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         if some.is_empty() {
             break;
         }
-        for (sentence, told) in some.iter().zip(teller.tell(&some)?) {
+        for (mut sentence, told) in some.iter().cloned().zip(tell(&explainer, whole.as_ref(), &some, &question)?) {
             let Some(told) = told else { continue };
             match args.format.as_str() {
                 "html" => pages.push(told.explanation),
                 "json" => writeln!(written, "{}", serde_json::to_string(&told)?)?,
-                "conllu" => conllu::write(&mut written, sentence, &told.explanation)?,
+                "conllu" => {
+                    told.explanation.annotate(&mut sentence);
+                    write_sentence(&mut written, &sentence)?;
+                }
                 _ => text::write(&mut written, &told)?,
             }
         }
@@ -179,8 +144,7 @@ pub fn most_doubtful(explainer: &Explainer, sentence: &Sentence, count: usize) -
     let certain = |word: &usize| parse.head_probabilities[*word].min(parse.label_probabilities[*word]);
     let doubtful = (1..reading.positions()).min_by(|a, b| certain(a).total_cmp(&certain(b)));
     let options = Options { count, words: doubtful.into_iter().collect(), ..Options::default() };
-    let explanation = explainer.explain_reading(sentence, &reading, &options)?;
-    let told = Told { schema: SCHEMA, explanation, why_not: Vec::new(), flips: Vec::new(), changes: None };
+    let told = explainer.tell(sentence, &reading, &Question { options, ..Question::default() }, None)?;
     text::write(&mut written, &told)?;
     Ok(written)
 }
@@ -194,17 +158,12 @@ fn write_out(written: &mut Vec<u8>) -> anyhow::Result<()> {
 }
 
 fn inference(args: &Args) -> anyhow::Result<Inference> {
-    if !(args.temperature > 0.0 && args.temperature.is_finite()) {
-        anyhow::bail!("--temperature must be a positive number");
-    }
-    if args.neighbors == 0 {
-        anyhow::bail!("--neighbors must be 1 or more");
-    }
-    Ok(match args.inference.as_str() {
+    let inference = match args.inference.as_str() {
         "nca" => Inference::Nca { temperature: args.temperature },
         "knn" => Inference::Knn { neighbors: args.neighbors },
         _ => Inference::Sum,
-    })
+    };
+    Ok(inference.checked()?)
 }
 
 /// The sentences that `--without` names: an argument that is a file stands for its lines.
@@ -221,44 +180,22 @@ fn names(without: &[String]) -> anyhow::Result<Vec<String>> {
     Ok(names)
 }
 
-struct Teller<'a> {
-    args: &'a Args,
-    explainer: &'a Explainer,
-    /// With all training sentences, where some are left out.
-    whole: Option<&'a Explainer>,
-    options: Options,
-}
-
-impl Teller<'_> {
-    /// What is to be said about each sentence; nothing about one without words.
-    fn tell(&self, sentences: &[Sentence]) -> anyhow::Result<Vec<Option<Told>>> {
-        let readings = self.explainer.read(sentences)?;
-        let whole = self.whole.map(|whole| whole.read(sentences)).transpose()?;
-        sentences
-            .par_iter()
-            .zip(&readings)
-            .enumerate()
-            .map(|(at, (sentence, reading))| {
-                let before = whole.as_ref().and_then(|whole| whole[at].as_ref());
-                reading.as_ref().map(|reading| self.tell_one(sentence, reading, before)).transpose()
-            })
-            .collect()
-    }
-
-    fn tell_one(&self, sentence: &Sentence, reading: &Reading, before: Option<&Reading>) -> anyhow::Result<Told> {
-        let explanation = self.explainer.explain_reading(sentence, reading, &self.options)?;
-        let mut why_not = Vec::new();
-        for Alternative { dependent, head, label } in &self.args.why_not {
-            let (words, label, count) = (&explanation.words, label.as_deref(), self.options.count);
-            why_not.push(self.explainer.why_not(words, reading, *dependent, *head, label, count)?);
-        }
-        let mut flips = Vec::new();
-        if self.args.flip {
-            for edge in &explanation.edges {
-                flips.push(self.explainer.flip(reading, edge.dependent)?);
-            }
-        }
-        let changes = before.map(|before| changes(&before.parse, &reading.parse));
-        Ok(Told { schema: SCHEMA, explanation, why_not, flips, changes })
-    }
+/// What is to be said about each sentence; nothing about one without words.
+fn tell(
+    explainer: &Explainer,
+    whole: Option<&Explainer>,
+    sentences: &[Sentence],
+    question: &Question,
+) -> anyhow::Result<Vec<Option<Told>>> {
+    let readings = explainer.read(sentences)?;
+    let whole = whole.map(|whole| whole.read(sentences)).transpose()?;
+    sentences
+        .par_iter()
+        .zip(&readings)
+        .enumerate()
+        .map(|(at, (sentence, reading))| {
+            let before = whole.as_ref().and_then(|whole| whole[at].as_ref());
+            Ok(reading.as_ref().map(|reading| explainer.tell(sentence, reading, question, before)).transpose()?)
+        })
+        .collect()
 }

@@ -14,6 +14,12 @@ pub struct Machine {
 }
 
 impl Machine {
+    /// How many threads to use.
+    pub fn threads(&self) -> usize {
+        let cores = || std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get);
+        self.threads.map_or_else(cores, std::num::NonZeroUsize::get)
+    }
+
     /// Sets up the threads and picks the device; once per process.
     pub fn start(&self) -> anyhow::Result<Device> {
         let threads = self.threads.map_or(0, std::num::NonZeroUsize::get);

@@ -15,6 +15,7 @@ mod neighbors;
 mod parse;
 mod progress;
 mod recipe;
+mod serve;
 mod shell;
 mod train;
 mod verify;
@@ -34,6 +35,7 @@ Start here:
   citree fetch UD_English-EWT --release 2.7       get a real treebank
   citree train --train T.conllu --dev D.conllu en.citree
   echo 'She reads old letters.' | citree explain en.citree --text
+  citree serve en.citree                          a page to type sentences into, and an API
 
 Results go to the standard output, everything else to the standard error; - is the standard input.
 Exit codes: 0 done, 1 done but problems were found, 2 could not be done, 130 interrupted."
@@ -51,6 +53,7 @@ enum Verb {
     Parse(parse::Args),
     Explain(explain::Args),
     Neighbors(neighbors::Args),
+    Serve(serve::Args),
     Eval(eval::Args),
     Info(info::Args),
     Verify(verify::Args),
@@ -72,6 +75,7 @@ pub fn run() -> anyhow::Result<ExitCode> {
         Verb::Info(args) => info::run(args),
         Verb::Verify(args) => verify::run(args),
         Verb::Explain(args) => explain::run(args),
+        Verb::Serve(args) => serve::run(args),
         Verb::Fetch(args) => fetch::run(args),
         Verb::Lab(args) => lab::run(args),
     }

@@ -51,6 +51,7 @@ impl Explainer {
         label: Option<&str>,
         count: usize,
     ) -> Result<WhyNot> {
+        self.require_instances()?;
         let n = reading.positions();
         let refuse = |message: String| Err(Error::Explanation { message });
         if dependent == 0 || dependent >= n || head >= n {
@@ -76,28 +77,25 @@ impl Explainer {
             None
         } else {
             let rows = self.vectors(Task::Heads, reading, &[(dependent, predicted), (dependent, head)])?;
-            let [chosen, other] = [0, 1].map(|at| Side {
-                task: Task::Heads,
-                row: rows[at * rows.len() / 2..][..rows.len() / 2].to_vec(),
-                label: None,
-            });
+            let [chosen, other] =
+                [0, 1].map(|at| Side::new(Task::Heads, rows[at * rows.len() / 2..][..rows.len() / 2].to_vec(), None));
             let names = [predicted, head].map(|head| format!("{head} {}", form(head)));
             Some(self.contrast(names, &chosen, &other, count)?)
         };
         let labels = match asked {
             None => None,
             Some(asked) => {
-                let row = self.vectors(Task::Labels, reading, &[(dependent, head)])?;
+                let all = Side::new(Task::Labels, self.vectors(Task::Labels, reading, &[(dependent, head)])?, None);
                 let chosen = if head == predicted {
                     vocabulary.label(&reading.parse.labels[dependent]).unwrap_or_default()
                 } else {
-                    let scores: Vec<f32> = self.label_evidence(&row)?.into_iter().map(|score| score as f32).collect();
+                    let scores: Vec<f32> = self.label_evidence(&all)?.into_iter().map(|score| score as f32).collect();
                     self.parser.choose_label(&scores, head) as u32
                 };
                 if chosen == asked {
                     None
                 } else {
-                    let side = |label| Side { task: Task::Labels, row: row.clone(), label: Some(label) };
+                    let side = |label| all.with_label(Some(label));
                     let names = [chosen, asked].map(|label| self.edges().label(label).to_string());
                     Some(self.contrast(names, &side(chosen), &side(asked), count)?)
                 }
@@ -117,7 +115,7 @@ impl Explainer {
         order.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
         let cite = |&&(edge, part): &&(u32, f64)| -> Result<Citation> {
             let own = if self.evidence.range(chosen).contains(&edge) { chosen } else { other };
-            let similarity = self.edges().space(chosen.task).similarity(&own.row, edge).unwrap_or_default();
+            let similarity = self.edges().space(chosen.task).similarity(own.row(), edge).unwrap_or_default();
             let citation = self.cite(&Hit { edge, similarity }, chosen, None, 0.0, None)?;
             Ok(Citation { margin_share: Some(share(part, margin)), ..citation })
         };
@@ -143,8 +141,8 @@ impl Explainer {
         let (evidence, inference) = (&self.evidence, self.inference());
         if let (Inference::Sum, None) = (inference, chosen.label) {
             // Both sides are compared with the same edges, so the difference of their vectors says it at once.
-            let row = chosen.row.iter().zip(&other.row).map(|(a, b)| a - b).collect();
-            return self.side_parts(&Side { row, ..chosen.clone() });
+            let row = chosen.row().iter().zip(other.row()).map(|(a, b)| a - b).collect();
+            return self.side_parts(&Side::new(chosen.task, row, None));
         }
         let mut parts: BTreeMap<u32, f64> = self.side_parts(chosen)?.into_iter().collect();
         for (edge, part) in self.side_parts(other)? {
@@ -164,7 +162,7 @@ impl Explainer {
                 .collect());
         }
         let similarities = evidence.similarities(side)?;
-        let counted = evidence.range(side).zip(similarities).filter(|(edge, _)| evidence.counts(*edge));
-        Ok(counted.map(|(edge, similarity)| (edge, evidence.weight(inference, similarity, count))).collect())
+        let counted = evidence.range(side).zip(similarities.iter()).filter(|(edge, _)| evidence.counts(*edge));
+        Ok(counted.map(|(edge, similarity)| (edge, evidence.weight(inference, *similarity, count))).collect())
     }
 }

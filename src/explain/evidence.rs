@@ -10,6 +10,7 @@ use crate::indexing::TrainingEdges;
 use crate::model::Model;
 use crate::support::Task;
 use citree_index::{Hit, Sums};
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
@@ -18,10 +19,36 @@ use std::sync::{Arc, OnceLock};
 pub struct Side {
     /// Which model's decision.
     pub task: Task,
-    /// The vector of the edge.
-    pub row: Vec<f32>,
+    row: Vec<f32>,
     /// The label that is decided on; `None` where heads are.
     pub label: Option<u32>,
+    known: Arc<Known>,
+}
+
+/// What was found out about an edge vector: one pass over the training edges serves all labels and all that is asked.
+#[derive(Debug, Default)]
+struct Known {
+    /// The nearest of all edges, once the kNN rule asked for so many.
+    nearest: OnceLock<(usize, Vec<Hit>)>,
+    /// The similarities with all edges, once they were needed.
+    similarities: OnceLock<Vec<f32>>,
+}
+
+impl Side {
+    /// The side of an edge vector.
+    pub fn new(task: Task, row: Vec<f32>, label: Option<u32>) -> Self {
+        Self { task, row, label, known: Arc::default() }
+    }
+
+    /// The vector of the edge.
+    pub fn row(&self) -> &[f32] {
+        &self.row
+    }
+
+    /// The same edge, compared with the training edges of another label, or with all.
+    pub fn with_label(&self, label: Option<u32>) -> Self {
+        Self { label, ..self.clone() }
+    }
 }
 
 /// The training edges that count, and how.
@@ -187,8 +214,28 @@ impl Evidence {
     }
 
     /// The similarity of a side's edge with every training edge of its range, those left out among them.
-    pub fn similarities(&self, side: &Side) -> Result<Vec<f32>> {
-        Ok(self.edges.space(side.task).similarities(&side.row, self.range(side))?)
+    pub fn similarities<'a>(&self, side: &'a Side) -> Result<Cow<'a, [f32]>> {
+        let range = self.range(side);
+        if side.label.is_none() {
+            self.compare(&[side])?;
+        }
+        if let Some(all) = side.known.similarities.get() {
+            return Ok(Cow::Borrowed(&all[range.start as usize..range.end as usize]));
+        }
+        Ok(Cow::Owned(self.edges.space(side.task).similarities(&side.row, range)?))
+    }
+
+    /// Compares several sides of one task with all training edges in one pass, for whatever is asked of them later.
+    pub fn compare(&self, sides: &[&Side]) -> Result<()> {
+        let new: Vec<&&Side> = sides.iter().filter(|side| side.known.similarities.get().is_none()).collect();
+        let Some(first) = new.first() else { return Ok(()) };
+        let rows: Vec<f32> = new.iter().flat_map(|side| side.row.iter().copied()).collect();
+        let space = self.edges.space(first.task);
+        let similarities = space.similarities(&rows, 0..space.count() as u32)?;
+        for (side, similarities) in new.iter().zip(similarities.chunks(space.count().max(1))) {
+            let _ = side.known.similarities.set(similarities.to_vec());
+        }
+        Ok(())
     }
 
     /// The training edges of a side most similar to it, and whether these are the nearest for certain.
@@ -203,6 +250,16 @@ impl Evidence {
         }
         let answer = if exact { nearest.exact() } else { nearest }.run()?;
         Ok((answer.hits, answer.exact))
+    }
+
+    /// The edges nearest to each of some rows, for certain: the rows share passes over the edges.
+    pub fn nearest_of_all(&self, task: Task, rows: &[f32], count: usize) -> Result<Vec<Vec<Hit>>> {
+        let counts = |edge| self.counts(edge);
+        let answers = self.edges.space(task).nearest_many(rows, |_, nearest| {
+            let nearest = nearest.count(count).exact();
+            if self.is_partial() { nearest.filter(&counts) } else { nearest }
+        })?;
+        Ok(answers.into_iter().map(|answer| answer.hits).collect())
     }
 
     /// The highest of some similarities, as hits; `first` is the number of the first edge.
@@ -246,8 +303,18 @@ impl Evidence {
     /// The edges that count for a side under the kNN rule: the nearest of all, those of its label among them.
     pub fn voters(&self, inference: Inference, side: &Side) -> Result<Vec<Hit>> {
         let Inference::Knn { neighbors } = inference else { return Ok(Vec::new()) };
-        let anyone = Side { label: None, ..side.clone() };
-        let (mut hits, _) = self.nearest(&anyone, neighbors, true)?;
+        // What is known of a side is known of all training edges.
+        let known = side.known.nearest.get().filter(|(count, _)| *count == neighbors && !self.is_partial());
+        let mut hits = match known {
+            Some((_, hits)) => hits.clone(),
+            None => {
+                let (hits, _) = self.nearest(&side.with_label(None), neighbors, true)?;
+                if !self.is_partial() {
+                    let _ = side.known.nearest.set((neighbors, hits.clone()));
+                }
+                hits
+            }
+        };
         if side.label.is_some() {
             let range = self.range(side);
             hits.retain(|hit| range.contains(&hit.edge));

@@ -52,6 +52,7 @@ pub struct FlipSet {
 impl Explainer {
     /// What it would take to change the decisions about a word.
     pub fn flip(&self, reading: &Reading, dependent: usize) -> Result<Flip> {
+        self.require_instances()?;
         let n = reading.positions();
         if dependent == 0 || dependent >= n {
             let message = format!("there is no word {dependent}: the sentence has {} words, counted from 1", n - 1);
@@ -66,18 +67,18 @@ impl Explainer {
             .collect();
         let pairs: Vec<(usize, usize)> = heads.iter().map(|&head| (dependent, head)).collect();
         let rows = self.vectors(Task::Heads, reading, &pairs)?;
-        let dims = attachment.chosen.row.len();
+        let dims = attachment.chosen.row().len();
         let head_rivals: Vec<(Side, String)> = heads
             .iter()
             .zip(rows.chunks(dims))
-            .map(|(head, row)| (Side { row: row.to_vec(), ..attachment.chosen.clone() }, head.to_string()))
+            .map(|(head, row)| (Side::new(Task::Heads, row.to_vec(), None), head.to_string()))
             .collect();
         let chosen = labelling.chosen.label;
         let labels = self.parser.tables().vocabulary.labels().len() as u32;
         let label_rivals: Vec<(Side, String)> = (0..labels)
             .filter(|&label| Some(label) != chosen)
             .map(|label| {
-                (Side { label: Some(label), ..labelling.chosen.clone() }, self.edges().label(label).to_string())
+                (labelling.chosen.with_label(Some(label)), self.edges().label(label).to_string())
             })
             .collect();
         Ok(Flip {
@@ -114,7 +115,7 @@ impl Explainer {
         Ok(Some(FlipSet {
             instead: name.clone(),
             edges: removed.len(),
-            of_edges: self.evidence.count(&Side { label: None, ..decision.chosen.clone() }),
+            of_edges: self.evidence.count(&decision.chosen.with_label(None)),
             smallest: !matches!(self.inference(), Inference::Knn { .. }),
             first_edges: removed.iter().take(NAMED).map(named).collect::<Result<_>>()?,
             sentences: sentences.as_ref().map(Vec::len),
@@ -155,7 +156,7 @@ impl Explainer {
         let (evidence, inference) = (&self.evidence, self.inference());
         let sorted = |side: &Side| -> Result<Vec<(u32, f64)>> {
             let similarities = evidence.similarities(side)?;
-            let counted = evidence.range(side).zip(similarities).filter(|(edge, _)| evidence.counts(*edge));
+            let counted = evidence.range(side).zip(similarities.iter().copied()).filter(|(edge, _)| evidence.counts(*edge));
             let mut weights: Vec<(u32, f64)> = counted.map(|(e, s)| (e, evidence.weight(inference, s, 1))).collect();
             weights.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
             Ok(weights)
@@ -199,7 +200,7 @@ impl Explainer {
     fn by_votes(&self, chosen: &Side, rival: &Side) -> Result<Option<Vec<u32>>> {
         let Inference::Knn { neighbors } = self.inference() else { return Ok(None) };
         let nearest = |side: &Side| -> Result<Vec<Hit>> {
-            let anyone = Side { label: None, ..side.clone() };
+            let anyone = side.with_label(None);
             Ok(self.evidence.highest(&self.evidence.similarities(&anyone)?, 0, neighbors + MOST_VOTERS))
         };
         let own = nearest(chosen)?;

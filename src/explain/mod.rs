@@ -1,5 +1,7 @@
 //! Explaining parses by the training edges behind them: what they are, how far they carry, what would change.
 
+mod alternatives;
+mod conllu;
 mod contrast;
 mod evidence;
 mod flip;
@@ -8,16 +10,18 @@ mod neighbors;
 mod rationale;
 mod read;
 mod rollup;
+mod told;
 mod what_if;
 pub mod words;
 
 pub use contrast::{Contrast, WhyNot};
 pub use evidence::{Evidence, Side};
 pub use flip::{Flip, FlipSet};
-pub use neighbors::{Ask, EdgeNeighbors};
+pub use neighbors::{Ask, EdgeNeighbors, NamedEdge, NamedNeighbor};
 pub use rationale::{Citation, Coverage, EdgeExplanation, Explanation, Options, Rationale, RunnerUp};
 pub use read::{Reading, SHORTLIST};
 pub use rollup::{By, Group, RollUp};
+pub use told::{Alternative, Question, SCHEMA, Told};
 pub use what_if::{Change, changes};
 
 use crate::config::{Aggregate, Basis, Similarity, System};
@@ -26,12 +30,13 @@ use crate::indexing::TrainingEdges;
 use crate::model::Model;
 use crate::parse::{Decode, Parser};
 use candle_core::Device;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::path::Path;
+use std::sync::Arc;
 
 /// How decisions are made from the similarities to the training edges.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-#[serde(rename_all = "lowercase", tag = "rule")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase", tag = "rule", deny_unknown_fields)]
 pub enum Inference {
     /// As the paper: every training edge counts by its similarity.
     #[default]
@@ -39,13 +44,39 @@ pub enum Inference {
     /// Every training edge counts by exp(temperature · cosine): near ones for much, far ones for nothing.
     Nca {
         /// How much more the near ones count.
+        #[serde(default = "Inference::usual_temperature")]
         temperature: f32,
     },
     /// Only the nearest training edges count, by their similarity.
     Knn {
         /// How many.
+        #[serde(default = "Inference::usual_neighbors")]
         neighbors: usize,
     },
+}
+
+impl Inference {
+    /// The temperature where none is given.
+    pub const fn usual_temperature() -> f32 {
+        256.0
+    }
+
+    /// How many neighbours vote where no number is given.
+    pub const fn usual_neighbors() -> usize {
+        10
+    }
+
+    /// Refuses numbers by which nothing can be decided.
+    pub fn checked(self) -> Result<Self> {
+        let refuse = |message: &str| Err(Error::Explanation { message: message.to_string() });
+        match self {
+            Self::Nca { temperature } if !(temperature > 0.0 && temperature.is_finite()) => {
+                refuse("the temperature of the nca rule must be a positive number")
+            }
+            Self::Knn { neighbors: 0 } => refuse("the knn rule needs 1 neighbour or more"),
+            rule => Ok(rule),
+        }
+    }
 }
 
 /// How to parse and decide.
@@ -61,14 +92,13 @@ pub struct Settings {
     pub exact: bool,
 }
 
-/// A parser with the training edges that it can cite.
-#[derive(Debug)]
+/// A parser with the training edges that it can cite; cheap to clone, safe to share.
+#[derive(Clone, Debug)]
 pub struct Explainer {
     parser: Parser,
-    evidence: Evidence,
+    evidence: Arc<Evidence>,
     settings: Settings,
-    /// The system, where it decides by learnt weights instead of training edges.
-    by_weights: Option<System>,
+    system: System,
 }
 
 impl Explainer {
@@ -91,20 +121,25 @@ impl Explainer {
 
     fn with(evidence: Evidence, model: &Model, settings: Settings, device: &Device) -> Result<Self> {
         let system = model.config.system;
-        if matches!(settings.inference, Inference::Nca { .. }) && system.similarity == Similarity::Dot {
-            let message = format!("the nca rule needs a system with cosine, such as IIc, not {system}; use sum or knn");
-            return Err(Error::Explanation { message });
-        }
         let aggregate = settings.aggregate.unwrap_or(model.config.aggregate);
-        let by_weights = (system.inference == Basis::Weights).then_some(system);
-        let parser = match by_weights {
-            Some(_) => Parser::new(model, settings.decode, aggregate, device)?,
-            None => {
+        let parser = match system.inference {
+            Basis::Weights => Parser::new(model, settings.decode, aggregate, device)?,
+            Basis::Instances => {
                 let support = |task| evidence.support(task);
                 Parser::with_support(model, settings.decode, aggregate, support, device)?
             }
         };
-        Ok(Self { parser, evidence, settings, by_weights })
+        Self { parser, evidence: Arc::new(evidence), settings, system }.deciding_by(settings.inference)
+    }
+
+    /// The same parser and training edges, deciding by another rule.
+    pub fn deciding_by(&self, inference: Inference) -> Result<Self> {
+        let system = self.system;
+        if matches!(inference, Inference::Nca { .. }) && system.similarity == Similarity::Dot {
+            let message = format!("the nca rule needs a system with cosine, such as IIc, not {system}; use sum or knn");
+            return Err(Error::Explanation { message });
+        }
+        Ok(Self { settings: Settings { inference, ..self.settings }, ..self.clone() })
     }
 
     /// The parser.
@@ -129,7 +164,10 @@ impl Explainer {
 
     /// Refuses a system whose decisions no training edge makes.
     fn require_instances(&self) -> Result<()> {
-        let Some(system) = self.by_weights else { return Ok(()) };
+        let system = self.system;
+        if system.inference == Basis::Instances {
+            return Ok(());
+        }
         let message = format!(
             "{system} decides by learnt weights, so no training edge carries its decisions; train WIc or IIc to explain \
              them, or look at `citree neighbors`"

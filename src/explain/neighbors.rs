@@ -3,10 +3,12 @@
 use super::Explainer;
 use crate::edge::edge_vectors;
 use crate::error::{Error, Result};
+use crate::indexing::TrainingEdges;
 use crate::support::Task;
 use crate::treebank::Sentence;
 use citree_index::Hit;
-use std::collections::HashMap;
+use serde::Serialize;
+use utoipa::ToSchema;
 
 /// What to retrieve.
 #[derive(Clone, Copy, Debug)]
@@ -44,8 +46,11 @@ impl Explainer {
         let (edges, rows) = if ask.gold { self.gold_edges(sentences, ask)? } else { self.predicted(sentences, ask)? };
         let own: Vec<Option<u32>> = match ask.others {
             true => {
-                let numbers = self.sentence_numbers()?;
-                sentences.iter().map(|s| s.sent_id().and_then(|id| numbers.get(id).copied())).collect()
+                let number = |sentence: &Sentence| match sentence.sent_id() {
+                    Some(sent_id) => self.edges().sentence_named(sent_id),
+                    None => Ok(None),
+                };
+                sentences.iter().map(number).collect::<Result<_>>()?
             }
             false => vec![None; sentences.len()],
         };
@@ -62,6 +67,23 @@ impl Explainer {
             (edge.hits, edge.exact) = (answer.hits, answer.exact);
         }
         Ok(edges)
+    }
+
+    /// The training edges nearest to a training edge, those of its own sentence left out if `others`.
+    pub fn neighbors_of(&self, edge: u32, space: Task, count: usize, others: bool) -> Result<EdgeNeighbors> {
+        let (record, _) = self.edges().edge(edge)?;
+        let label = self.edges().label(record.label);
+        let mut found = EdgeNeighbors::of(record.dependent as usize, record.head as usize, label);
+        if let Some(row) = self.edges().space(space).row(edge) {
+            let nearest = self.edges().space(space).nearest(row).count(count);
+            let another = |other| other != edge;
+            let answer = match others {
+                true => nearest.except_sentence(record.sentence).run()?,
+                false => nearest.filter(&another).run()?,
+            };
+            (found.hits, found.exact) = (answer.hits, answer.exact);
+        }
+        Ok(found)
     }
 
     fn predicted(&self, sentences: &[Sentence], ask: Ask) -> Result<(Vec<Vec<EdgeNeighbors>>, Vec<f32>)> {
@@ -102,15 +124,83 @@ impl Explainer {
         });
         Ok((edges.collect(), rows))
     }
+}
 
-    /// The number of the training sentence with each `sent_id`.
-    fn sentence_numbers(&self) -> Result<HashMap<String, u32>> {
-        let named = |number| Ok((self.edges().sentence(number)?.sent_id.to_string(), number));
-        (0..self.edges().sentences()).map(named).collect()
-    }
+/// An edge with its words and those of its neighbours: a line of `citree neighbors`.
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+pub struct NamedEdge {
+    /// What names its sentence.
+    pub sent_id: String,
+    /// The id of the dependent.
+    pub dependent: usize,
+    /// The form of the dependent.
+    pub dependent_form: String,
+    /// The id of the head, 0 for ROOT.
+    pub head: usize,
+    /// The form of the head.
+    pub head_form: String,
+    /// The label.
+    pub label: String,
+    /// Whether no nearer training edge can have been missed.
+    pub exact: bool,
+    /// The nearest training edges, most similar first.
+    pub neighbors: Vec<NamedNeighbor>,
+}
+
+/// A training edge near to another one, with its words.
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+pub struct NamedNeighbor {
+    /// Its number in the index.
+    pub edge: u32,
+    /// How similar it is, from the stored vectors.
+    pub similarity: f32,
+    /// The `sent_id` of its sentence.
+    pub sent_id: String,
+    /// The id of the dependent.
+    pub dependent: u32,
+    /// The form of the dependent.
+    pub dependent_form: String,
+    /// The id of the head, 0 for ROOT.
+    pub head: u32,
+    /// The form of the head.
+    pub head_form: String,
+    /// Its label.
+    pub label: String,
 }
 
 impl EdgeNeighbors {
+    /// The same with words; `name` names the sentence whose words `form` knows by their ids.
+    pub fn named<'a>(
+        &self,
+        edges: &TrainingEdges,
+        name: &str,
+        form: impl Fn(usize) -> &'a str,
+    ) -> Result<NamedEdge> {
+        let named = |hit: &Hit| {
+            let (record, cited) = edges.edge(hit.edge)?;
+            Ok(NamedNeighbor {
+                edge: hit.edge,
+                similarity: hit.similarity,
+                sent_id: cited.sent_id.to_string(),
+                dependent: record.dependent,
+                dependent_form: cited.form(record.dependent as usize).to_string(),
+                head: record.head,
+                head_form: cited.form(record.head as usize).to_string(),
+                label: edges.label(record.label).to_string(),
+            })
+        };
+        Ok(NamedEdge {
+            sent_id: name.to_string(),
+            dependent: self.dependent,
+            dependent_form: form(self.dependent).to_string(),
+            head: self.head,
+            head_form: form(self.head).to_string(),
+            label: self.label.clone(),
+            exact: self.exact,
+            neighbors: self.hits.iter().map(named).collect::<Result<_>>()?,
+        })
+    }
+
     fn of(dependent: usize, head: usize, label: &str) -> Self {
         Self { dependent, head, label: label.to_string(), hits: Vec::new(), exact: false }
     }

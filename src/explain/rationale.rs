@@ -13,6 +13,9 @@ use rayon::prelude::*;
 use serde::Serialize;
 use std::sync::Arc;
 
+/// Words whose decisions are compared with all training edges in one pass, where the rule needs that; bounds the memory.
+const TOGETHER: usize = 16;
+
 /// What to explain, and how far.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -152,6 +155,7 @@ impl Explainer {
 
     /// Explains a sentence that was read.
     pub fn explain_reading(&self, sentence: &Sentence, reading: &Reading, options: &Options) -> Result<Explanation> {
+        self.require_instances()?;
         let parse = &reading.parse;
         let n = reading.positions();
         if let Some(word) = options.words.iter().find(|&&word| word == 0 || word >= n) {
@@ -163,16 +167,22 @@ impl Explainer {
             .filter(|word| options.words.is_empty() || options.words.contains(word))
             .filter(|&word| options.below.is_none_or(|below| certain(word) < below))
             .collect();
-        let sides = self.sides(reading, &wanted)?;
         let mut edges = Vec::with_capacity(wanted.len());
-        for (&word, sides) in wanted.iter().zip(&sides) {
-            edges.push(EdgeExplanation {
-                dependent: word,
-                head: parse.heads[word],
-                label: parse.labels[word].clone(),
-                attachment: self.rationale(&sides[0], options)?,
-                labelling: self.rationale(&sides[1], options)?,
-            });
+        for some in wanted.chunks(TOGETHER) {
+            let decisions = self.sides(reading, some)?;
+            if let Inference::Nca { .. } = self.inference() {
+                let heads = decisions.iter().flat_map(|[attachment, _]| attachment.both());
+                self.evidence.compare(&heads.collect::<Vec<_>>())?;
+            }
+            for (&word, [attachment, labelling]) in some.iter().zip(&decisions) {
+                edges.push(EdgeExplanation {
+                    dependent: word,
+                    head: parse.heads[word],
+                    label: parse.labels[word].clone(),
+                    attachment: self.rationale(attachment, options)?,
+                    labelling: self.rationale(labelling, options)?,
+                });
+            }
         }
         Ok(Explanation {
             sent_id: sentence.sent_id().map(str::to_string),
@@ -205,11 +215,8 @@ impl Explainer {
         let labels = vocabulary.labels().len();
         let mut decisions = Vec::with_capacity(words.len());
         for (at, &word) in words.iter().enumerate() {
-            let head_side = |place: usize| Side {
-                task: Task::Heads,
-                row: head_rows[place * head_dims..][..head_dims].to_vec(),
-                label: None,
-            };
+            let head_side =
+                |place: usize| Side::new(Task::Heads, head_rows[place * head_dims..][..head_dims].to_vec(), None);
             let scores = &reading.head_scores[word * n..][..n];
             let attachment = Decision {
                 chosen: head_side(2 * at),
@@ -222,11 +229,8 @@ impl Explainer {
             let scores = &reading.label_scores[(word - 1) * labels..][..labels];
             let label = vocabulary.label(&parse.labels[word]).unwrap_or_default();
             let rival = second(scores, &[label as usize]);
-            let label_side = |label: usize| Side {
-                task: Task::Labels,
-                row: label_rows[at * label_dims..][..label_dims].to_vec(),
-                label: Some(label as u32),
-            };
+            let edge = Side::new(Task::Labels, label_rows[at * label_dims..][..label_dims].to_vec(), None);
+            let label_side = |label: usize| edge.with_label(Some(label as u32));
             let labelling = Decision {
                 chosen: label_side(label as usize),
                 score: f64::from(scores[label as usize]),
@@ -317,11 +321,12 @@ impl Explainer {
             let vote = voters.iter().find(|hit| hit.edge == edge);
             return Ok(vote.map_or(0.0, |hit| evidence.weight(inference, hit.similarity, 1)));
         }
-        let similarity = self.edges().space(side.task).similarity(&side.row, edge).unwrap_or_default();
+        let similarity = self.edges().space(side.task).similarity(side.row(), edge).unwrap_or_default();
         Ok(evidence.weight(inference, similarity, evidence.count(side)))
     }
 
-    fn recall(&self, task: Task) -> Option<f32> {
+    /// The share of nearest edges that a search finds, measured when the index was built; `None` where all are compared.
+    pub fn recall(&self, task: Task) -> Option<f32> {
         let manifest = self.edges().index().manifest();
         let facts = if task == Task::Heads { &manifest.heads } else { &manifest.label_space };
         facts.graph.map(|graph| graph.recall)
@@ -344,6 +349,12 @@ pub(super) struct Decision {
     pub(super) rival: Option<(Side, usize)>,
     rival_score: f64,
     rival_probability: f32,
+}
+
+impl Decision {
+    fn both(&self) -> impl Iterator<Item = &Side> {
+        std::iter::once(&self.chosen).chain(self.rival.iter().map(|(side, _)| side))
+    }
 }
 
 /// The best choice but for some; `None` where no other was considered.

@@ -39,11 +39,12 @@ impl Explainer {
     pub fn read(&self, sentences: &[Sentence]) -> Result<Vec<Option<Reading>>> {
         self.require_instances()?;
         let analyses = self.parser.analyse(sentences)?;
-        let read = |analysis: Option<Analysis>| analysis.map(|analysis| self.read_one(analysis)).transpose();
+        let read = |analysis: Option<Analysis>| analysis.map(|analysis| self.reading(analysis)).transpose();
         analyses.into_par_iter().map(read).collect()
     }
 
-    fn read_one(&self, analysis: Analysis) -> Result<Reading> {
+    /// What the parser found in a sentence as the rule in use reads it.
+    pub fn reading(&self, analysis: Analysis) -> Result<Reading> {
         let Analysis { parse, head_scores, label_scores, head_states, label_states } = analysis;
         let reading = Reading { parse, head_scores, label_scores, head_states, label_states };
         match self.inference() {
@@ -83,16 +84,24 @@ impl Explainer {
         let dims = self.model(Task::Labels).dims();
         let rows = self.vectors(Task::Labels, &reading, &edges)?;
         let names = self.parser.tables().vocabulary.labels();
-        reading.label_scores.clear();
-        for (row, &(word, head)) in rows.chunks(dims).zip(&edges) {
-            let scores: Vec<f32> = self.label_evidence(row)?.into_iter().map(|score| score as f32).collect();
-            let label = self.parser.choose_label(&scores, head);
+        let mut label_scores = Vec::with_capacity(edges.len() * names.len());
+        for block in rows.chunks(TOGETHER * dims) {
+            let sides: Vec<Side> = block.chunks(dims).map(|row| Side::new(Task::Labels, row.to_vec(), None)).collect();
+            if !matches!(self.inference(), Inference::Knn { .. }) {
+                self.evidence.compare(&sides.iter().collect::<Vec<_>>())?;
+            }
+            for side in &sides {
+                label_scores.extend(self.label_evidence(side)?.into_iter().map(|score| score as f32));
+            }
+        }
+        for (scores, &(word, head)) in label_scores.chunks(names.len().max(1)).zip(&edges) {
+            let label = self.parser.choose_label(scores, head);
             reading.parse.labels[word].clone_from(&names[label]);
-            reading.parse.label_probabilities[word] = probability(&scores, None, label);
+            reading.parse.label_probabilities[word] = probability(scores, None, label);
             let head_scores = &reading.head_scores[word * n..][..n];
             reading.parse.head_probabilities[word] = probability(head_scores, Some(word), head);
-            reading.label_scores.extend(scores);
         }
+        reading.label_scores = label_scores;
         Ok(reading)
     }
 
@@ -102,19 +111,19 @@ impl Explainer {
         let mut scores = Vec::with_capacity(rows.len() / dims.max(1));
         let (evidence, inference) = (&self.evidence, self.inference());
         for block in rows.chunks(TOGETHER * dims) {
-            let side = |row: &[f32]| Side { task: Task::Heads, row: row.to_vec(), label: None };
-            if !matches!(inference, Inference::Knn { .. }) {
-                let all = side(&block[..dims]);
-                let (range, count) = (evidence.range(&all), evidence.count(&all));
+            let all = Side::new(Task::Heads, block[..dims].to_vec(), None);
+            let (range, count) = (evidence.range(&all), evidence.count(&all));
+            if let Inference::Knn { neighbors } = inference {
+                for hits in evidence.nearest_of_all(Task::Heads, block, neighbors)? {
+                    let total = hits.iter().map(|hit| evidence.weight(inference, hit.similarity, count)).sum();
+                    scores.push(evidence.score(inference, total));
+                }
+            } else {
                 let similarities = evidence.edges().space(Task::Heads).similarities(block, range)?;
                 let each = similarities.len() / (block.len() / dims);
                 for query in 0..block.len() / dims {
                     let total = evidence.density(inference, &similarities[query * each..][..each], 0, count);
                     scores.push(evidence.score(inference, total));
-                }
-            } else {
-                for row in block.chunks(dims) {
-                    scores.push(evidence.score(inference, evidence.total(inference, &side(row))?));
                 }
             }
         }
@@ -122,15 +131,15 @@ impl Explainer {
     }
 
     /// The scores of all labels for one edge, by the rule in use.
-    pub(super) fn label_evidence(&self, row: &[f32]) -> Result<Vec<f64>> {
+    pub(super) fn label_evidence(&self, all: &Side) -> Result<Vec<f64>> {
         let (evidence, inference) = (&self.evidence, self.inference());
         let labels = self.parser.tables().vocabulary.labels().len() as u32;
-        let side = |label| Side { task: Task::Labels, row: row.to_vec(), label: Some(label) };
+        let side = |label| all.with_label(Some(label));
         if inference == Inference::Sum && !self.settings.exact {
             return Ok((0..labels).map(|label| evidence.summed(&side(label))).collect());
         }
         if let Inference::Knn { .. } = inference {
-            let voters = evidence.voters(inference, &Side { label: None, ..side(0) })?;
+            let voters = evidence.voters(inference, all)?;
             let vote = |label| {
                 let range = evidence.range(&side(label));
                 let votes = voters.iter().filter(|hit| range.contains(&hit.edge));
@@ -138,7 +147,7 @@ impl Explainer {
             };
             return Ok((0..labels).map(vote).collect());
         }
-        let similarities = evidence.similarities(&Side { label: None, ..side(0) })?;
+        let similarities = evidence.similarities(all)?;
         let score = |label| {
             let side = side(label);
             let range = evidence.range(&side);

@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::indexing::{Grouping, prefix};
 use crate::support::Task;
 use serde::Serialize;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 /// Groups that are named; the others are put together.
 const NAMED: usize = 12;
@@ -180,7 +180,7 @@ impl Explainer {
         let space = self.edges().space(side.task);
         let weight = self.evidence.weight(Inference::Sum, 1.0, self.evidence.count(side));
         let product = |sum: &[f32]| {
-            let product: f64 = sum.iter().zip(&side.row).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum();
+            let product: f64 = sum.iter().zip(side.row()).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum();
             weight * product
         };
         (0..).zip(space.group_sums(grouping.place()).chunks(space.dims()).map(product)).collect()
@@ -188,24 +188,31 @@ impl Explainer {
 
     fn parts_of_edges(&self, grouping: Option<Grouping>, side: &Side) -> Result<Vec<(u32, f64)>> {
         let (index, inference) = (self.edges().index(), self.inference());
-        let mut parts: HashMap<u32, f64> = HashMap::new();
+        let groups = match grouping {
+            Some(grouping) => index.groupings().get(grouping.place()).map_or(0, |groups| *groups as usize),
+            None => index.manifest().labels as usize,
+        };
+        let mut parts = vec![None; groups];
         let group = |edge: u32| match grouping {
             Some(grouping) => index.group(grouping.place(), edge),
             None => index.edge(edge).map(|edge| edge.label),
         };
-        let mut add = |edge: u32, part: f64| *parts.entry(group(edge).unwrap_or(u32::MAX)).or_default() += part;
+        let mut add = |edge: u32, part: f64| {
+            let group = group(edge).and_then(|group| parts.get_mut(group as usize));
+            group.into_iter().for_each(|sum| *sum = Some(sum.unwrap_or(0.0) + part));
+        };
         if let Inference::Knn { .. } = inference {
             for hit in self.evidence.voters(inference, side)? {
                 add(hit.edge, self.evidence.weight(inference, hit.similarity, 1));
             }
         } else {
             let (similarities, count) = (self.evidence.similarities(side)?, self.evidence.count(side));
-            for (edge, &similarity) in self.evidence.range(side).zip(&similarities) {
+            for (edge, &similarity) in self.evidence.range(side).zip(similarities.iter()) {
                 if self.evidence.counts(edge) {
                     add(edge, self.evidence.weight(inference, similarity, count));
                 }
             }
         }
-        Ok(parts.into_iter().collect())
+        Ok((0..).zip(parts).filter_map(|(group, part)| Some((group, part?))).collect())
     }
 }

@@ -4,6 +4,7 @@
 
 mod build;
 mod groups;
+mod places;
 mod record;
 
 pub use build::{Built, Step, build};
@@ -27,6 +28,7 @@ pub struct TrainingEdges {
     labels: Vec<String>,
     names: OnceLock<GroupNames>,
     sources: Vec<OnceLock<Arc<Source>>>,
+    places: OnceLock<places::Places>,
 }
 
 impl TrainingEdges {
@@ -43,7 +45,13 @@ impl TrainingEdges {
         })?;
         index.require_model(&model.fingerprint()?)?;
         let sources = vec![OnceLock::new(); index.manifest().sentences as usize];
-        Ok(Self { index, labels: model.tables.vocabulary.labels().to_vec(), names: OnceLock::new(), sources })
+        let labels = model.tables.vocabulary.labels().to_vec();
+        Ok(Self { index, labels, names: OnceLock::new(), sources, places: OnceLock::new() })
+    }
+
+    /// The number of the generation of a bundle's index that is current now, which may be newer than one that is open.
+    pub fn current_generation(bundle: &Path) -> Result<u64> {
+        Ok(Index::current_generation(bundle.join(INDEX))?)
     }
 
     /// The numbers behind it.

@@ -3,7 +3,7 @@
 use super::bench::{Bench, comparing, reading, system};
 use super::corpus::Corpus;
 use super::nearest::{Rows, nearest};
-use super::pairs::{Pair, Snippet, draw};
+use super::pairs::{Pair, Shown, draw};
 use super::published::INSTANCE_SYSTEMS;
 use super::report::Drawing;
 use super::{Cell, Lab, Report, Table};
@@ -35,13 +35,13 @@ pub(super) fn report(bench: &Bench) -> Result<Report> {
         let key = format!("neighbors-{name}-{seed}");
         let pairs: Vec<Pair> = bench.once(&Corpus::Whole, &key, one_cost(lab), || pairs(bench, name, &asked))?;
         for Pair { query, support, similarity } in &pairs {
-            let same = if query.label == support.label { "yes" } else { "no" };
+            let same = if query.edge.label == support.edge.label { "yes" } else { "no" };
             table.rows.push(vec![
                 Cell::text(name),
-                Cell::text(query.bare()),
-                Cell::text(&query.label),
-                Cell::text(support.bare()),
-                Cell::text(&support.label),
+                Cell::text(query.edge.bare()),
+                Cell::text(&query.edge.label),
+                Cell::text(support.edge.bare()),
+                Cell::text(&support.edge.label),
                 Cell::text(same),
                 Cell::Value(f64::from(*similarity)),
                 Cell::text(&support.sent_id),
@@ -92,8 +92,8 @@ fn pairs(bench: &Bench, name: &str, asked: &[(usize, usize)]) -> Result<Vec<Pair
         let Some(hit) = hits.first() else { continue };
         let (found, found_word) = places[hit.edge as usize];
         pairs.push(Pair {
-            query: Snippet::new(&lab.dev[sentence], word + 1),
-            support: Snippet::new(&lab.train[found], found_word + 1),
+            query: Shown::new(&lab.dev[sentence], word + 1),
+            support: Shown::new(&lab.train[found], found_word + 1),
             similarity: hit.similarity,
         });
     }

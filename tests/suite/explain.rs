@@ -28,13 +28,13 @@ fn by(inference: Inference) -> Settings {
 
 /// The sides of a head decision: the head that was chosen, and another.
 fn head_side(explainer: &Explainer, reading: &Reading, word: usize, head: usize) -> Side {
-    Side { task: Task::Heads, row: explainer.vectors(Task::Heads, reading, &[(word, head)]).unwrap(), label: None }
+    Side::new(Task::Heads, explainer.vectors(Task::Heads, reading, &[(word, head)]).unwrap(), None)
 }
 
 fn label_side(explainer: &Explainer, reading: &Reading, word: usize, label: &str) -> Side {
     let row = explainer.vectors(Task::Labels, reading, &[(word, reading.parse.heads[word])]).unwrap();
     let label = explainer.parser().tables().vocabulary.label(label);
-    Side { task: Task::Labels, row, label }
+    Side::new(Task::Labels, row, label)
 }
 
 /// Fast mode, its sums from the model and from the index, and the mode that looks at every training edge agree.
@@ -94,7 +94,7 @@ fn a_citations_share_is_that_of_its_stored_vector() {
         let explanation = explainer.explain_reading(sentence, reading, &Options::default()).unwrap();
         for edge in &explanation.edges {
             let side = head_side(&explainer, reading, edge.dependent, edge.head);
-            let dot = |row: &[f32]| row.iter().zip(&side.row).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum::<f64>();
+            let dot = |row: &[f32]| row.iter().zip(side.row()).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum::<f64>();
             let all: f64 = (0..space.count() as u32).map(|edge| dot(space.row(edge).unwrap())).sum();
             let score = model.config.scale * all / space.count() as f64;
             assert!((score - edge.attachment.score).abs() < 1e-3 * score.abs(), "{score} {}", edge.attachment.score);

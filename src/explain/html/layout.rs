@@ -1,7 +1,6 @@
 //! Where words, arcs and labels go, so that arcs pass over each other and every label has room.
 
-use super::{SUSPICIOUS, certainty};
-use crate::explain::Explanation;
+use super::Tree;
 use unicode_segmentation::UnicodeSegmentation;
 
 /// Room for ROOT and the labels of its edges, above all arcs.
@@ -37,15 +36,14 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    pub(super) fn new(explanation: &Explanation) -> Self {
-        let n = explanation.words.len() + 1;
-        let heads: Vec<usize> =
-            (0..n).map(|word| word.checked_sub(1).map_or(0, |at| valid_head(explanation, at))).collect();
-        let labels: Vec<String> = (0..n).map(|word| written(explanation, word)).collect();
+    pub(super) fn new(tree: &Tree<'_>) -> Self {
+        let n = tree.words.len() + 1;
+        let heads: Vec<usize> = (0..n).map(|word| tree.head(word)).collect();
+        let labels: Vec<String> = (0..n).map(|word| tree.written(word)).collect();
         let pills: Vec<f32> = labels.iter().map(|label| text_width(label, 12.0) + 14.0).collect();
         let ends = ends(&heads);
         let spread = |word: usize| ends[word].len() as f32 * STEP;
-        let width = |word: usize| (text_width(&explanation.words[word - 1], 16.0) + 12.0).max(spread(word)).max(28.0);
+        let width = |word: usize| (text_width(&tree.words[word - 1], 16.0) + 12.0).max(spread(word)).max(28.0);
         let widths: Vec<f32> = (0..n).map(|word| if word == 0 { 0.0 } else { width(word) }).collect();
         let mut centers = vec![MARGIN; n];
         for word in 1..n {
@@ -75,7 +73,7 @@ impl Layout {
             }
         }
         let base = TOP + highest as f32 * level_height;
-        let mirrored = runs_right_to_left(&explanation.words);
+        let mirrored = runs_right_to_left(tree.words);
         Self { heads, labels, pills, widths, centers, levels, feet, level_height, base, width, mirrored }
     }
 
@@ -99,21 +97,6 @@ impl Layout {
         );
         (path, (from + to) / 2.0, y)
     }
-}
-
-/// The head of the word at a place; ROOT where there is none that can be drawn.
-fn valid_head(explanation: &Explanation, at: usize) -> usize {
-    let head = explanation.heads.get(at).copied().unwrap_or_default();
-    if head > explanation.words.len() || head == at + 1 { 0 } else { head }
-}
-
-/// What is written on the arc of a word: its label, and a question mark with the probability of what is suspicious.
-fn written(explanation: &Explanation, word: usize) -> String {
-    let Some(label) = word.checked_sub(1).and_then(|at| explanation.labels.get(at)) else { return String::new() };
-    let certainty = certainty(explanation, word);
-    // Rounded down, so that what is suspicious never reads as if it were not.
-    let percentage = (certainty.max(0.0) * 100.0).floor();
-    if certainty < SUSPICIOUS { format!("{label} ? {percentage}\u{a0}%") } else { label.clone() }
 }
 
 /// The arcs that end at each word, by their dependents, in the order that keeps them from crossing at that word.

@@ -1,6 +1,6 @@
 //! Names of words and labels, and text made safe to put between tags.
 
-use crate::explain::{Explanation, RunnerUp, words};
+use crate::explain::words;
 
 /// Text that means itself inside an element and inside a quoted attribute.
 pub(crate) fn escape(text: &str) -> String {
@@ -12,6 +12,8 @@ pub(crate) fn escape(text: &str) -> String {
             '>' => safe.push_str("&gt;"),
             '"' => safe.push_str("&quot;"),
             '\'' => safe.push_str("&#39;"),
+            // Neither HTML nor SVG can hold these, not even written as numbers.
+            '\0'..='\x08' | '\x0b' | '\x0c' | '\x0e'..='\x1f' | '\u{fffe}' | '\u{ffff}' => safe.push('\u{fffd}'),
             _ => safe.push(c),
         }
     }
@@ -37,21 +39,14 @@ pub(super) struct Name {
 
 impl Name {
     /// The name of a word of a sentence; ROOT is 0.
-    pub(super) fn of_word(explanation: &Explanation, word: usize) -> Self {
-        let form = word.checked_sub(1).and_then(|at| explanation.words.get(at)).cloned();
-        let same = explanation.words.iter().filter(|other| Some(*other) == form.as_ref()).count();
+    pub(super) fn of_word(words: &[String], word: usize) -> Self {
+        let form = word.checked_sub(1).and_then(|at| words.get(at)).cloned();
+        let same = words.iter().filter(|other| Some(*other) == form.as_ref()).count();
         Self { form, word: (same > 1).then_some(word) }
     }
 
     pub(super) fn of_label(label: &str) -> Self {
         Self { form: Some(label.to_string()), word: None }
-    }
-
-    pub(super) fn of_runner_up(explanation: &Explanation, runner_up: &RunnerUp) -> Self {
-        match &runner_up.label {
-            Some(label) => Self::of_label(label),
-            None => Self::of_word(explanation, runner_up.head.unwrap_or_default()),
-        }
     }
 
     /// For an attribute or a title, still to be escaped.

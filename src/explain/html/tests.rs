@@ -1,0 +1,130 @@
+//! The page of a sentence that somebody with bad intentions annotated.
+
+use super::*;
+use crate::explain::{Citation, Coverage, EdgeExplanation, Group, Rationale, RollUp, RunnerUp};
+use crate::indexing::Source;
+use std::sync::Arc;
+
+fn rationale(head: Option<usize>, label: Option<&str>) -> Rationale {
+    let citation = Citation {
+        edge: 7,
+        source: Arc::new(Source {
+            sent_id: "train-<7>".to_string(),
+            document: "news & views".to_string(),
+            words: ["He", "ate", "<b>cake</b>"].map(str::to_string).to_vec(),
+        }),
+        dependent: 3,
+        head: 2,
+        label: "obj".to_string(),
+        similarity: 0.8731,
+        share: 0.000051,
+        margin_share: Some(0.000042),
+    };
+    let group = |name: &str, margin| Group {
+        name: name.to_string(),
+        evidence: 0.4,
+        share: 0.5,
+        margin: Some(margin),
+        margin_share: Some(margin / 0.25),
+    };
+    Rationale {
+        score: 0.8,
+        probability: 0.973,
+        runner_up: Some(RunnerUp {
+            head,
+            label: label.map(str::to_string),
+            score: 0.55,
+            probability: 0.02,
+            margin: 0.25,
+        }),
+        citations: vec![citation],
+        coverage: Coverage {
+            score: 0.000051,
+            margin: Some(0.000042),
+            cited: 1,
+            of: 204_585,
+            exact: true,
+            recall: None,
+        },
+        roll_ups: vec![RollUp {
+            by: "genre".to_string(),
+            evidence: 0.8,
+            margin: Some(0.25),
+            groups: vec![group("news", 0.35), group("<i>", -0.1)],
+        }],
+    }
+}
+
+fn explanation() -> Explanation {
+    let edge = |dependent, head, label: &str| EdgeExplanation {
+        dependent,
+        head,
+        label: label.to_string(),
+        attachment: rationale(Some(1), None),
+        labelling: rationale(None, Some("iobj")),
+    };
+    Explanation {
+        sent_id: Some("a\"><script>alert(1)</script>".to_string()),
+        words: ["We", "saw", "<script>alert(2)</script>"].map(str::to_string).to_vec(),
+        heads: vec![2, 0, 2],
+        labels: ["nsubj", "root", "o'bj"].map(str::to_string).to_vec(),
+        probabilities: vec![[0.99, 0.98], [1.0, 1.0], [0.62, 0.9]],
+        inference: Inference::Sum,
+        edges: vec![edge(1, 2, "nsubj"), edge(3, 2, "o'bj")],
+    }
+}
+
+#[test]
+fn nothing_in_a_treebank_or_a_title_becomes_an_element() {
+    let page = page(&[explanation()], "</title><script>alert(0)</script>");
+    assert_eq!(page.matches("<script").count(), 1, "only the page's own");
+    for raw in ["<b>cake", "<i>", "train-<7>", "news & views", "o'bj", "a\">"] {
+        assert!(!page.contains(raw), "{raw}");
+    }
+    assert!(page.contains("&lt;script&gt;alert(2)&lt;/script&gt;"));
+    assert!(!page.contains("http:") && !page.contains("https:"), "nothing from elsewhere");
+    assert!(!page.contains(" style="), "no style that a policy would have to allow");
+}
+
+#[test]
+fn every_explained_edge_is_a_link_to_its_panel_and_every_other_says_so() {
+    let page = page(&[explanation(), explanation()], "Two");
+    for anchor in ["s1-e1", "s1-e3", "s2-e1", "s2-e3"] {
+        assert_eq!(
+            page.matches(&format!("<a class=\"edge sure\" href=\"#{anchor}\"")).count()
+                + page.matches(&format!("<a class=\"edge doubtful\" href=\"#{anchor}\"")).count(),
+            1,
+            "{anchor}"
+        );
+        assert_eq!(page.matches(&format!("<section class=\"panel\" id=\"{anchor}\"")).count(), 1, "{anchor}");
+    }
+    assert!(!page.contains("s1-e2"));
+    assert_eq!(page.matches("100\u{a0}%; not explained here</title>").count(), 2);
+}
+
+#[test]
+fn an_edge_below_four_fifths_is_marked_in_words_and_in_shape() {
+    let page = page(&[explanation()], "One");
+    assert_eq!(page.matches("<a class=\"edge doubtful\"").count(), 1);
+    assert!(page.contains("o&#39;bj ? 62\u{a0}%") && page.contains("; suspicious"));
+    assert!(page.contains("1 edge suspicious, 1 edge not explained here"));
+}
+
+#[test]
+fn a_panel_has_probabilities_coverage_citations_and_sums() {
+    let page = page(&[explanation()], "One").replace('\u{a0}', " ");
+    for text in [
+        "97.3 %",
+        "The margin over it is 0.2500 (score 0.8000 against 0.5500)",
+        "The one cited edge carries 0.005 % of the evidence and 0.004 % of the margin over ‘<bdi>We</bdi>’ (204,585 training \
+         edges count): it illustrates this decision, it does not carry it.",
+        "<mark class=\"head\"><bdi>ate</bdi><small>head</small></mark>",
+        "<mark class=\"dep\"><bdi>&lt;b&gt;cake&lt;/b&gt;</bdi><small>dep</small></mark>",
+        "similarity <b>0.873</b>",
+        "The evidence adds up to 0.8000; the margin over ‘<bdi>We</bdi>’ adds up to 0.2500.",
+        "+0.3500",
+        "−0.1000",
+    ] {
+        assert!(page.contains(text), "{text}");
+    }
+}

@@ -1,0 +1,95 @@
+//! A tree that can be drawn: words, heads and labels, and how certain they are where they were predicted.
+
+use super::wording::{Name, percent};
+use crate::explain::Explanation;
+
+/// An edge whose head or label is less probable than this is marked. A margin below ln(0.8 / 0.2) = 1.39 means no more than
+/// that, so that one bound finds both low probabilities and small margins.
+pub(super) const SUSPICIOUS: f32 = 0.8;
+
+/// A sentence with its edges.
+#[derive(Clone, Copy, Debug)]
+pub struct Tree<'a> {
+    /// The word with id `i` is `words[i - 1]`.
+    pub words: &'a [String],
+    /// The id of every word's head, 0 for ROOT.
+    pub heads: &'a [usize],
+    /// The label of every word's edge.
+    pub labels: &'a [String],
+    /// For every word the probability of its head and of its label; `None` for a tree that people made.
+    pub probabilities: Option<&'a [[f32; 2]]>,
+}
+
+impl<'a> From<&'a Explanation> for Tree<'a> {
+    fn from(explanation: &'a Explanation) -> Self {
+        Self {
+            words: &explanation.words,
+            heads: &explanation.heads,
+            labels: &explanation.labels,
+            probabilities: Some(&explanation.probabilities),
+        }
+    }
+}
+
+impl Tree<'_> {
+    /// The probability of a word's head or of its label, whichever is lower.
+    pub(super) fn certainty(&self, word: usize) -> f32 {
+        let probabilities = word.checked_sub(1).and_then(|at| self.probabilities?.get(at));
+        probabilities.map_or(1.0, |[head, label]| head.min(*label))
+    }
+
+    /// The edges that should be looked at.
+    pub(super) fn suspicious(&self) -> usize {
+        (1..=self.words.len()).filter(|&word| self.certainty(word) < SUSPICIOUS).count()
+    }
+
+    /// The head of a word; ROOT where there is none that can be drawn.
+    pub(super) fn head(&self, word: usize) -> usize {
+        let head = word.checked_sub(1).and_then(|at| self.heads.get(at)).copied().unwrap_or_default();
+        if head > self.words.len() || head == word { 0 } else { head }
+    }
+
+    pub(super) fn label(&self, word: usize) -> &str {
+        word.checked_sub(1).and_then(|at| self.labels.get(at)).map_or("", String::as_str)
+    }
+
+    /// How an edge looks: by how probable it is, in four steps, or as made by people.
+    pub(super) fn shade(&self, word: usize) -> &'static str {
+        if self.probabilities.is_none() {
+            return "gold";
+        }
+        match self.certainty(word) {
+            0.95.. => "sure",
+            SUSPICIOUS.. => "likely",
+            0.5.. => "doubtful",
+            _ => "doubtful unlikely",
+        }
+    }
+
+    /// What is written on the arc of a word: its label, and a question mark with the probability of what is suspicious.
+    pub(super) fn written(&self, word: usize) -> String {
+        let certainty = self.certainty(word);
+        // Rounded down, so that what is suspicious never reads as if it were not.
+        let percentage = (certainty.max(0.0) * 100.0).floor();
+        let label = self.label(word);
+        if certainty < SUSPICIOUS { format!("{label} ? {percentage}\u{a0}%") } else { label.to_string() }
+    }
+
+    /// The edge of a word in words.
+    pub(super) fn spoken(&self, word: usize) -> String {
+        let mut text = format!(
+            "{} is {} of {}",
+            Name::of_word(self.words, word).plain(),
+            self.label(word),
+            Name::of_word(self.words, self.head(word)).plain(),
+        );
+        if let Some([head, label]) = self.probabilities.and_then(|all| all.get(word.checked_sub(1)?)) {
+            let (head, label) = (percent(f64::from(*head)), percent(f64::from(*label)));
+            text.push_str(&format!(": head {head}, label {label}"));
+        }
+        if self.certainty(word) < SUSPICIOUS {
+            text.push_str("; suspicious");
+        }
+        text
+    }
+}

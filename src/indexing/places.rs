@@ -1,0 +1,66 @@
+//! The ways into an index that its order by label does not give: edges by sentence and word, sentences by `sent_id`.
+
+use super::TrainingEdges;
+use crate::error::Result;
+use std::collections::HashMap;
+
+/// What stands for no edge.
+const NONE: u32 = u32::MAX;
+
+/// Tables over a whole index, made when first asked for.
+#[derive(Debug)]
+pub(super) struct Places {
+    /// Where the words of each sentence begin in `edges`.
+    firsts: Vec<usize>,
+    /// The edge of each word.
+    edges: Vec<u32>,
+    /// The sentence with each `sent_id`, the first where one comes twice.
+    numbers: HashMap<String, u32>,
+}
+
+impl Places {
+    fn of(edges: &TrainingEdges) -> Result<Self> {
+        let (mut firsts, mut words, mut numbers) = (Vec::new(), 0, HashMap::new());
+        for number in 0..edges.sentences() {
+            let sentence = edges.sentence(number)?;
+            firsts.push(words);
+            words += sentence.words.len();
+            if !sentence.sent_id.is_empty() {
+                numbers.entry(sentence.sent_id.to_string()).or_insert(number);
+            }
+        }
+        let mut table = vec![NONE; words];
+        firsts.push(words);
+        for edge in 0..edges.index().manifest().edges as u32 {
+            let Some(record) = edges.index().edge(edge) else { continue };
+            let place = firsts.get(record.sentence as usize).map(|first| first + record.dependent as usize);
+            let place = place.and_then(|place| table.get_mut(place.checked_sub(1)?));
+            place.into_iter().for_each(|place| *place = edge);
+        }
+        Ok(Self { firsts, edges: table, numbers })
+    }
+}
+
+impl TrainingEdges {
+    /// The number of the edge of a word of a training sentence; `None` where it has none in the index.
+    pub fn edge_at(&self, sentence: u32, dependent: usize) -> Result<Option<u32>> {
+        let places = self.places()?;
+        let words = |sentence: usize| Some(*places.firsts.get(sentence)?..*places.firsts.get(sentence + 1)?);
+        let own = words(sentence as usize).and_then(|words| places.edges.get(words));
+        let edge = own.and_then(|own| own.get(dependent.checked_sub(1)?));
+        Ok(edge.copied().filter(|&edge| edge != NONE))
+    }
+
+    /// The number of the training sentence with a `sent_id`, the first where it comes twice.
+    pub fn sentence_named(&self, sent_id: &str) -> Result<Option<u32>> {
+        Ok(self.places()?.numbers.get(sent_id).copied())
+    }
+
+    fn places(&self) -> Result<&Places> {
+        if let Some(places) = self.places.get() {
+            return Ok(places);
+        }
+        let places = Places::of(self)?;
+        Ok(self.places.get_or_init(|| places))
+    }
+}

@@ -1,0 +1,190 @@
+//! The API: sentences in, parses, explanations and neighbours out.
+
+use super::App;
+use super::answers::{Explained, Neighbors, Parsed, ParsedSentence};
+use super::compute::{Ask, COMPARING, Context, Reply};
+use super::problem::Problem;
+use super::request::{self, ExplainRequest, NeighborsRequest, ParseRequest};
+use crate::explain::{self, Inference, Question, html};
+use crate::treebank::{Sentence, write_sentence};
+use axum::extract::{Request, State};
+use axum::http::header::{ACCEPT, HeaderMap};
+use axum::http::StatusCode;
+use axum::response::Response;
+
+/// The forms that an answer can have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Format {
+    Json,
+    Conllu,
+    Html,
+    Svg,
+}
+
+impl Format {
+    fn kind(self) -> &'static str {
+        match self {
+            Self::Json => "application/json",
+            Self::Conllu => "text/x-conllu",
+            Self::Html => "text/html",
+            Self::Svg => "image/svg+xml",
+        }
+    }
+
+    /// The first of those offered that the client accepts; JSON where it does not care.
+    pub(super) fn accepted(headers: &HeaderMap, offered: &[Self]) -> Result<Self, Problem> {
+        let accepts: Vec<&str> = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok()).collect();
+        let accepts = accepts.join(",");
+        let mut wanted = accepts.split(',').map(|kind| kind.split(';').next().unwrap_or_default().trim());
+        if accepts.trim().is_empty() {
+            return Ok(Self::Json);
+        }
+        let chosen = wanted.find_map(|kind| match kind.to_ascii_lowercase().as_str() {
+            "*/*" | "application/*" => Some(Self::Json),
+            kind => offered.iter().copied().find(|format| format.kind() == kind),
+        });
+        chosen.ok_or_else(|| {
+            let kinds: Vec<&str> = offered.iter().map(|format| format.kind()).collect();
+            Problem::new(StatusCode::NOT_ACCEPTABLE, format!("there are {}", kinds.join(", ")))
+        })
+    }
+}
+
+/// Parse sentences.
+///
+/// Decides by the sum rule, as `citree parse` does. Plain text and CoNLL-U can also be sent as they are, with `Content-Type`
+/// `text/plain` or `text/x-conllu`; with `Accept: text/x-conllu` the answer is CoNLL-U, with the probabilities in MISC.
+#[utoipa::path(
+    post, path = "/v1/parse", tag = "sentences", operation_id = "parse",
+    request_body(content((ParseRequest = "application/json"), (String = "text/plain"), (String = "text/x-conllu"))),
+    responses(
+        (status = 200, description = "The parses", content((Parsed = "application/json"), (String = "text/x-conllu"))),
+        (status = "4XX", description = "The request cannot be met", body = Problem, content_type = "application/problem+json"),
+        (status = 503, description = "Too much to do; come again after Retry-After", body = Problem, content_type = "application/problem+json"),
+    )
+)]
+pub(super) async fn parse(State(app): State<App>, http: Request) -> Result<Response, Problem> {
+    let format = Format::accepted(http.headers(), &[Format::Json, Format::Conllu])?;
+    let request: ParseRequest = request::read(http, app.limits()).await?;
+    let sentences = request.sentences(app.current().explainer.parser(), app.limits())?;
+    let answer = move |context: &Context<'_>| match format {
+        Format::Conllu => conllu(context.read().map(|(sentence, reading)| {
+            let mut sentence = sentence.clone();
+            reading.parse.annotate(&mut sentence, true);
+            sentence
+        })),
+        _ => Reply::json(&Parsed {
+            generation: context.current.generation,
+            sentences: context.read().map(|(sentence, reading)| ParsedSentence::new(sentence, reading)).collect(),
+        }),
+    };
+    app.ask(Ask { sentences, inference: Inference::Sum, more: 0, answer: Box::new(answer) }).await
+}
+
+/// Explain the edges of sentences.
+///
+/// For every edge the training edges most like it, how far they carry its head and its label, and the rest that
+/// `citree explain` says. Each sentence is the object that `citree explain --format json` prints. With `Accept` the answer is
+/// also `text/x-conllu` (citations in MISC), `text/html` (a page that needs nothing else) or `image/svg+xml` (the tree of the
+/// first sentence).
+#[utoipa::path(
+    post, path = "/v1/explain", tag = "sentences", operation_id = "explain",
+    request_body(content((ExplainRequest = "application/json"), (String = "text/plain"), (String = "text/x-conllu"))),
+    responses(
+        (status = 200, description = "The explanations", content(
+            (Explained = "application/json"), (String = "text/x-conllu"), (String = "text/html"), (String = "image/svg+xml"),
+        )),
+        (status = "4XX", description = "The request cannot be met", body = Problem, content_type = "application/problem+json"),
+        (status = 503, description = "Too much to do; come again after Retry-After", body = Problem, content_type = "application/problem+json"),
+    )
+)]
+pub(super) async fn explain(State(app): State<App>, http: Request) -> Result<Response, Problem> {
+    let offered = [Format::Json, Format::Conllu, Format::Html, Format::Svg];
+    let format = Format::accepted(http.headers(), &offered)?;
+    let request: ExplainRequest = request::read(http, app.limits()).await?;
+    let sentences = request.sentences(app.current().explainer.parser(), app.limits())?;
+    let question = request.question(&sentences, app.limits())?;
+    let title = format!("Explained by {}", app.name());
+    let answer = move |context: &Context<'_>| explained(context, &question, format, &title);
+    app.ask(Ask { sentences, inference: request.inference()?, more: 0, answer: Box::new(answer) }).await
+}
+
+fn explained(context: &Context<'_>, question: &Question, format: Format, title: &str) -> Result<Reply, Problem> {
+    let tell = |(sentence, reading)| context.explainer.tell(sentence, reading, question, None);
+    let told = context.read().map(tell).collect::<crate::error::Result<Vec<_>>>()?;
+    match format {
+        Format::Json => Reply::json(&Explained { generation: context.current.generation, sentences: told }),
+        Format::Conllu => conllu(context.read().zip(told).map(|((sentence, _), told)| {
+            let mut sentence = sentence.clone();
+            told.explanation.annotate(&mut sentence);
+            sentence
+        })),
+        Format::Html => {
+            let explanations: Vec<_> = told.into_iter().map(|told| told.explanation).collect();
+            Ok(Reply::html(html::page(&explanations, title)))
+        }
+        Format::Svg => {
+            let first = told.first().ok_or_else(|| Problem::unfit("there is no word in it"))?;
+            let kind = "image/svg+xml";
+            Ok(Reply { kind, body: html::svg(&first.explanation).into_bytes() })
+        }
+    }
+}
+
+/// Find the training edges nearest to edges.
+///
+/// To those of some sentences, predicted or their own, or to one training edge. Each edge is the object that
+/// `citree neighbors` prints.
+#[utoipa::path(
+    post, path = "/v1/neighbors", tag = "sentences", operation_id = "neighbors",
+    request_body(content((NeighborsRequest = "application/json"), (String = "text/plain"), (String = "text/x-conllu"))),
+    responses(
+        (status = 200, description = "The edges with their neighbours", body = Neighbors),
+        (status = "4XX", description = "The request cannot be met", body = Problem, content_type = "application/problem+json"),
+        (status = 503, description = "Too much to do; come again after Retry-After", body = Problem, content_type = "application/problem+json"),
+    )
+)]
+pub(super) async fn neighbors(State(app): State<App>, http: Request) -> Result<Response, Problem> {
+    Format::accepted(http.headers(), &[Format::Json])?;
+    let request: NeighborsRequest = request::read(http, app.limits()).await?;
+    let (space, count) = (request.space(), request.count(app.limits())?);
+    let inference = Inference::Sum;
+    if let Some(edge) = request.edge {
+        let answer = move |context: &Context<'_>| {
+            super::training::known(context.current, edge, request.generation)?;
+            let edges = context.explainer.edges();
+            let found = context.explainer.neighbors_of(edge, space, count, request.others)?;
+            let (_, sentence) = edges.edge(edge)?;
+            let named = found.named(edges, sentence.sent_id, |id| sentence.form(id))?;
+            Reply::json(&Neighbors { generation: context.current.generation, edges: vec![named] })
+        };
+        return app.ask(Ask { sentences: Vec::new(), inference, more: 0, answer: Box::new(answer) }).await;
+    }
+    let sentences = request.sentences(app.current().explainer.parser(), app.limits())?;
+    let ask = explain::Ask { space, count, gold: request.gold, exact: request.exact, others: request.others };
+    let words = sentences.iter().map(|sentence| sentence.words().len()).sum::<usize>();
+    let more = words * if request.exact { COMPARING } else { 1 };
+    // What is looked up decides by itself whether it parses, so the sentences are not read beforehand.
+    let answer = move |context: &Context<'_>| {
+        let found = context.explainer.neighbors(&sentences, ask)?;
+        let mut edges = Vec::new();
+        for (number, (sentence, found)) in (1..).zip(sentences.iter().zip(&found)) {
+            let name = sentence.sent_id().map_or_else(|| i32::to_string(&number), str::to_string);
+            let words = sentence.words();
+            let form = |id: usize| id.checked_sub(1).map_or("ROOT", |at| words[at].form.as_str());
+            for edge in found {
+                edges.push(edge.named(context.explainer.edges(), &name, form)?);
+            }
+        }
+        Reply::json(&Neighbors { generation: context.current.generation, edges })
+    };
+    app.ask(Ask { sentences: Vec::new(), inference, more, answer: Box::new(answer) }).await
+}
+
+fn conllu(sentences: impl Iterator<Item = Sentence>) -> Result<Reply, Problem> {
+    let mut body = Vec::new();
+    for sentence in sentences {
+        write_sentence(&mut body, &sentence).map_err(|_| Problem::internal())?;
+    }
+    Ok(Reply { kind: "text/x-conllu; charset=utf-8", body })
+}

@@ -1,0 +1,73 @@
+//! Connections, each bounded in time: headers, bodies and answers that stop coming or going end it.
+
+use super::App;
+use super::problem::RETRY_SECONDS;
+use axum::Router;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::graceful::GracefulShutdown;
+use hyper_util::service::TowerToHyperService;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::io::AsyncWriteExt;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Semaphore, watch};
+use tokio_io_timeout::TimeoutStream;
+
+/// The most bytes of request line and headers.
+const HEADER_BYTES: usize = 16 << 10;
+
+/// Accepts connections until told to stop, then lets open requests finish; whether all did in time.
+pub(super) async fn serve(listener: TcpListener, router: Router, app: &App, mut stop: watch::Receiver<bool>) -> bool {
+    let limits = *app.limits();
+    let graceful = GracefulShutdown::new();
+    let room = Arc::new(Semaphore::new(limits.connections));
+    loop {
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            _ = stop.wait_for(|stop| *stop) => break,
+        };
+        let stream = match accepted {
+            Ok((stream, _)) => stream,
+            Err(_) => {
+                // Out of file handles, most likely: connections that end give some back.
+                tokio::time::sleep(Duration::from_millis(50)).await;
+                continue;
+            }
+        };
+        let _ = stream.set_nodelay(true);
+        let Ok(place) = room.clone().try_acquire_owned() else {
+            tokio::spawn(turn_away(stream));
+            continue;
+        };
+        let mut timed = TimeoutStream::new(stream);
+        timed.set_write_timeout(Some(limits.write_time));
+        let service = TowerToHyperService::new(router.clone());
+        // axum's own loop sets no timer, and without one the header timeout never fires.
+        let connection = http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(limits.header_time)
+            .max_buf_size(HEADER_BYTES)
+            .serve_connection(TokioIo::new(Box::pin(timed)), service);
+        let connection = graceful.watch(connection);
+        let (metrics, room, most) = (app.metrics().clone(), room.clone(), limits.connections);
+        let open = move || (most - room.available_permits()) as i64;
+        tokio::spawn(async move {
+            metrics.connections(open());
+            // However it ends, the others are not concerned.
+            let _ = connection.await;
+            drop(place);
+            metrics.connections(open());
+        });
+    }
+    drop(listener);
+    tokio::time::timeout(limits.grace, graceful.shutdown()).await.is_ok()
+}
+
+/// Says that there is no room, without reading anything.
+async fn turn_away(mut stream: TcpStream) {
+    let answer = format!(
+        "HTTP/1.1 503 Service Unavailable\r\nretry-after: {RETRY_SECONDS}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
+    );
+    let _ = tokio::time::timeout(Duration::from_secs(1), stream.write_all(answer.as_bytes())).await;
+}

@@ -1,0 +1,204 @@
+//! The threads that compute: requests wait in one queue, and each thread takes as many as are there for it and works on
+//! them together. Nothing waits for a batch to fill, so a single client loses no time.
+//!
+//! A panic or a failure while requests are worked on together is narrowed down by working on each of them alone: the
+//! others get their answers.
+
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::time::{Duration, Instant};
+use tokio::sync::oneshot;
+
+/// What the threads of an engine do.
+pub(super) trait Work: Send + Sync + 'static {
+    /// What is asked.
+    type Ask: Send;
+    /// What is answered.
+    type Answer: Send;
+
+    /// How much work an ask is, in words.
+    fn size(&self, ask: &Self::Ask) -> usize;
+
+    /// How many sentences an ask has.
+    fn sentences(&self, ask: &Self::Ask) -> usize;
+
+    /// Works on asks together and calls `done` with the place and the answer of each as soon as it has one. Places it leaves
+    /// out are worked on again, each alone.
+    fn work(&self, asks: &[&Self::Ask], done: &mut dyn FnMut(usize, Self::Answer));
+
+    /// The answer to an ask that could not be answered even alone, because of a panic or otherwise.
+    fn failed(&self, panicked: bool) -> Self::Answer;
+
+    /// Told of every round: how many asks were taken together, how much still waits.
+    fn taken(&self, asks: usize, waiting: usize);
+}
+
+/// Bounds of an engine.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bounds {
+    /// Threads, each with asks of its own.
+    pub(super) threads: usize,
+    /// Sentences worked on together.
+    pub(super) together: usize,
+    /// Words that may wait.
+    pub(super) waiting: usize,
+    /// How long an ask may wait.
+    pub(super) patience: Duration,
+}
+
+/// Why there is no answer: too much waits already, or it waited too long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Overloaded;
+
+/// A queue with the threads that work on it; they end when it is dropped and the queue is empty.
+pub(super) struct Engine<W: Work> {
+    queue: Arc<Queue<W>>,
+    threads: Vec<std::thread::JoinHandle<()>>,
+}
+
+struct Queue<W: Work> {
+    work: W,
+    bounds: Bounds,
+    state: Mutex<State<W>>,
+    changed: Condvar,
+}
+
+struct State<W: Work> {
+    jobs: VecDeque<Job<W>>,
+    /// The sizes of all jobs that wait.
+    size: usize,
+    closed: bool,
+}
+
+struct Job<W: Work> {
+    ask: W::Ask,
+    reply: oneshot::Sender<Result<W::Answer, Overloaded>>,
+    since: Instant,
+}
+
+impl<W: Work> Engine<W> {
+    pub(super) fn start(work: W, bounds: Bounds) -> std::io::Result<Self> {
+        let state = Mutex::new(State { jobs: VecDeque::new(), size: 0, closed: false });
+        let queue = Arc::new(Queue { work, bounds, state, changed: Condvar::new() });
+        let mut engine = Self { queue: queue.clone(), threads: Vec::new() };
+        for number in 0..bounds.threads.max(1) {
+            let queue = queue.clone();
+            let thread = std::thread::Builder::new().name(format!("citree-engine-{number}"));
+            engine.threads.push(thread.spawn(move || queue.run())?);
+        }
+        Ok(engine)
+    }
+
+    /// Asks, and waits for the answer. Whoever stops waiting is not worked for, if that has not begun.
+    pub(super) async fn ask(&self, ask: W::Ask) -> Result<W::Answer, Overloaded> {
+        let size = self.queue.work.size(&ask);
+        let (reply, answer) = oneshot::channel();
+        {
+            let mut state = self.queue.lock();
+            // However large, one is taken where nothing waits.
+            if state.closed || state.size > 0 && state.size + size > self.queue.bounds.waiting {
+                return Err(Overloaded);
+            }
+            state.size += size;
+            state.jobs.push_back(Job { ask, reply, since: Instant::now() });
+        }
+        self.queue.changed.notify_one();
+        answer.await.unwrap_or(Err(Overloaded))
+    }
+}
+
+impl<W: Work> Drop for Engine<W> {
+    fn drop(&mut self) {
+        self.queue.lock().closed = true;
+        self.queue.changed.notify_all();
+        for thread in self.threads.drain(..) {
+            let _ = thread.join();
+        }
+    }
+}
+
+impl<W: Work> Queue<W> {
+    fn lock(&self) -> MutexGuard<'_, State<W>> {
+        self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    fn run(&self) {
+        // Each thread is one worker of its own, so that what it calls stays on it: two batches on two threads go
+        // faster than one batch on both.
+        let alone = rayon::ThreadPoolBuilder::new().num_threads(1).build();
+        while let Some(jobs) = self.take() {
+            match &alone {
+                Ok(alone) => alone.install(|| self.finish(jobs)),
+                Err(_) => self.finish(jobs),
+            }
+        }
+    }
+
+    /// The next jobs for one thread: its share of what waits. `None` when the queue is closed and empty.
+    fn take(&self) -> Option<Vec<Job<W>>> {
+        let mut state = self.lock();
+        loop {
+            if !state.jobs.is_empty() {
+                break;
+            }
+            if state.closed {
+                return None;
+            }
+            state = self.changed.wait(state).unwrap_or_else(|poisoned| poisoned.into_inner());
+        }
+        let share = state.jobs.len().div_ceil(self.bounds.threads.max(1));
+        let (mut jobs, mut sentences) = (Vec::with_capacity(share), 0);
+        while jobs.len() < share {
+            let Some(next) = state.jobs.front() else { break };
+            sentences += self.work.sentences(&next.ask);
+            if !jobs.is_empty() && sentences > self.bounds.together {
+                break;
+            }
+            let Some(job) = state.jobs.pop_front() else { break };
+            state.size = state.size.saturating_sub(self.work.size(&job.ask));
+            jobs.push(job);
+        }
+        self.work.taken(jobs.len(), state.size);
+        Some(jobs)
+    }
+
+    fn finish(&self, jobs: Vec<Job<W>>) {
+        let (wanted, late): (Vec<Job<W>>, Vec<Job<W>>) = jobs
+            .into_iter()
+            .filter(|job| !job.reply.is_closed())
+            .partition(|job| job.since.elapsed() <= self.bounds.patience);
+        for job in late {
+            let _ = job.reply.send(Err(Overloaded));
+        }
+        let (asks, mut replies): (Vec<W::Ask>, Vec<Option<oneshot::Sender<_>>>) =
+            wanted.into_iter().map(|job| (job.ask, Some(job.reply))).unzip();
+        let asks: Vec<&W::Ask> = asks.iter().collect();
+        let together = self.guarded(&asks, &mut replies);
+        for (ask, reply) in asks.iter().zip(&mut replies).filter(|(_, reply)| reply.is_some()) {
+            let alone = match asks.len() {
+                1 => together,
+                _ => self.guarded(&[ask], std::slice::from_mut(reply)),
+            };
+            send(reply, self.work.failed(alone.is_err()));
+        }
+    }
+
+    /// Works on asks and sends the answers it gets; an error is a panic.
+    fn guarded(&self, asks: &[&W::Ask], replies: &mut [Option<oneshot::Sender<Result<W::Answer, Overloaded>>>]) -> Result<(), ()> {
+        let mut done = |place: usize, answer: W::Answer| {
+            if let Some(reply) = replies.get_mut(place) {
+                send(reply, answer);
+            }
+        };
+        catch_unwind(AssertUnwindSafe(|| self.work.work(asks, &mut done))).map_err(|_| ())
+    }
+}
+
+fn send<T>(reply: &mut Option<oneshot::Sender<Result<T, Overloaded>>>, answer: T) {
+    // Whoever asked may have gone.
+    let _ = reply.take().map(|reply| reply.send(Ok(answer)));
+}
+
+#[cfg(test)]
+mod tests;

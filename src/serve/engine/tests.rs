@@ -1,0 +1,207 @@
+//! An engine with work that is easy to see through: numbers are doubled; 13 panics, 0 is left out.
+
+#![allow(clippy::unwrap_used)]
+
+use super::*;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
+
+struct Doubling {
+    /// Holds every round up until something is received.
+    gate: Option<Mutex<mpsc::Receiver<()>>>,
+    largest: Arc<AtomicUsize>,
+    worked: Arc<AtomicUsize>,
+}
+
+impl Work for Doubling {
+    type Ask = usize;
+    type Answer = Result<usize, &'static str>;
+    fn size(&self, ask: &usize) -> usize {
+        *ask
+    }
+    fn sentences(&self, _: &usize) -> usize {
+        1
+    }
+    fn work(&self, asks: &[&usize], done: &mut dyn FnMut(usize, Self::Answer)) {
+        if let Some(gate) = &self.gate {
+            let _ = gate.lock().unwrap().recv();
+        }
+        self.largest.fetch_max(asks.len(), Ordering::SeqCst);
+        for (place, ask) in asks.iter().enumerate() {
+            self.worked.fetch_add(1, Ordering::SeqCst);
+            assert!(**ask != 13, "unlucky");
+            if **ask != 0 {
+                done(place, Ok(**ask * 2));
+            }
+        }
+    }
+    fn failed(&self, panicked: bool) -> Self::Answer {
+        Err(if panicked { "panicked" } else { "left out" })
+    }
+    fn taken(&self, _: usize, _: usize) {}
+}
+
+struct Setup {
+    engine: Arc<Engine<Doubling>>,
+    open: mpsc::Sender<()>,
+    largest: Arc<AtomicUsize>,
+    worked: Arc<AtomicUsize>,
+}
+
+fn gated(bounds: Bounds) -> Setup {
+    let (open, gate) = mpsc::channel();
+    let (largest, worked) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let work = Doubling { gate: Some(Mutex::new(gate)), largest: largest.clone(), worked: worked.clone() };
+    Setup { engine: Arc::new(Engine::start(work, bounds).unwrap()), open, largest, worked }
+}
+
+fn bounds() -> Bounds {
+    Bounds { threads: 1, together: 64, waiting: 1000, patience: Duration::from_secs(60) }
+}
+
+fn runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap()
+}
+
+/// Lets spawned asks get into the queue.
+async fn settle(engine: &Engine<Doubling>, waiting: usize) {
+    while engine.queue.lock().jobs.len() != waiting {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+}
+
+#[test]
+fn what_waits_is_worked_on_together_and_everyone_gets_their_own_answer() {
+    let Setup { engine, open, largest, .. } = gated(bounds());
+    runtime().block_on(async {
+        let first = tokio::spawn({
+            let engine = engine.clone();
+            async move { engine.ask(1).await }
+        });
+        settle(&engine, 0).await;
+        tokio::task::yield_now().await;
+        let asks: Vec<_> = (2..12)
+            .map(|ask| {
+                let engine = engine.clone();
+                tokio::spawn(async move { (ask, engine.ask(ask).await) })
+            })
+            .collect();
+        settle(&engine, 10).await;
+        (0..2).for_each(|_| open.send(()).unwrap());
+        assert_eq!(first.await.unwrap(), Ok(Ok(2)));
+        for ask in asks {
+            let (ask, answer) = ask.await.unwrap();
+            assert_eq!(answer, Ok(Ok(ask * 2)));
+        }
+        assert_eq!(largest.load(Ordering::SeqCst), 10);
+    });
+}
+
+#[test]
+fn a_panic_harms_no_other_ask_and_the_thread_goes_on() {
+    let Setup { engine, open, .. } = gated(bounds());
+    runtime().block_on(async {
+        let first = tokio::spawn({
+            let engine = engine.clone();
+            async move { engine.ask(1).await }
+        });
+        settle(&engine, 0).await;
+        tokio::task::yield_now().await;
+        let asks: Vec<_> = [5, 13, 0, 6]
+            .map(|ask| {
+                let engine = engine.clone();
+                tokio::spawn(async move { engine.ask(ask).await })
+            })
+            .into();
+        settle(&engine, 4).await;
+        (0..9).for_each(|_| open.send(()).unwrap());
+        first.await.unwrap().unwrap().unwrap();
+        let mut answers = Vec::new();
+        for ask in asks {
+            answers.push(ask.await.unwrap().unwrap());
+        }
+        assert_eq!(answers, [Ok(10), Err("panicked"), Err("left out"), Ok(12)]);
+        assert_eq!(engine.ask(7).await, Ok(Ok(14)));
+    });
+}
+
+#[test]
+fn beyond_the_bound_asks_are_turned_away_and_taken_again_when_there_is_room() {
+    let Setup { engine, open, .. } = gated(Bounds { waiting: 10, ..bounds() });
+    runtime().block_on(async {
+        let spawn = |ask| {
+            let engine = engine.clone();
+            tokio::spawn(async move { engine.ask(ask).await })
+        };
+        let working = spawn(1);
+        settle(&engine, 0).await;
+        tokio::task::yield_now().await;
+        let large = spawn(50);
+        settle(&engine, 1).await;
+        assert_eq!(engine.ask(1).await, Err(Overloaded), "50 wait already");
+        (0..9).for_each(|_| open.send(()).unwrap());
+        assert_eq!((working.await.unwrap(), large.await.unwrap()), (Ok(Ok(2)), Ok(Ok(100))));
+        assert_eq!(engine.ask(3).await, Ok(Ok(6)));
+    });
+}
+
+#[test]
+fn nobody_works_for_who_has_gone_and_who_waited_too_long_is_told() {
+    let Setup { engine, open, worked, .. } = gated(Bounds { patience: Duration::ZERO, ..bounds() });
+    runtime().block_on(async {
+        let spawn = |ask| {
+            let engine = engine.clone();
+            tokio::spawn(async move { engine.ask(ask).await })
+        };
+        let late = spawn(4);
+        settle(&engine, 0).await;
+        assert_eq!(late.await.unwrap(), Err(Overloaded));
+        assert_eq!(worked.load(Ordering::SeqCst), 0);
+    });
+    let Setup { engine, open: open_again, worked, .. } = gated(bounds());
+    runtime().block_on(async {
+        let spawn = |ask| {
+            let engine = engine.clone();
+            tokio::spawn(async move { engine.ask(ask).await })
+        };
+        let working = spawn(1);
+        settle(&engine, 0).await;
+        tokio::task::yield_now().await;
+        let gone = spawn(2);
+        settle(&engine, 1).await;
+        gone.abort();
+        assert!(gone.await.unwrap_err().is_cancelled());
+        open_again.send(()).unwrap();
+        working.await.unwrap().unwrap().unwrap();
+        drop(open_again);
+        assert_eq!(engine.ask(3).await, Ok(Ok(6)));
+        assert_eq!(worked.load(Ordering::SeqCst), 2, "1 and 3, not 2");
+    });
+    drop(open);
+}
+
+#[test]
+fn dropping_the_engine_finishes_what_waits() {
+    let Setup { engine, open, worked, .. } = gated(bounds());
+    let runtime = runtime();
+    let asks: Vec<_> = runtime.block_on(async {
+        let asks = (1..4)
+            .map(|ask| {
+                let queue = engine.queue.clone();
+                let (reply, answer) = oneshot::channel();
+                queue.lock().jobs.push_back(Job { ask, reply, since: Instant::now() });
+                queue.changed.notify_one();
+                answer
+            })
+            .collect();
+        drop(open);
+        asks
+    });
+    drop(Arc::into_inner(engine));
+    assert_eq!(worked.load(Ordering::SeqCst), 3);
+    runtime.block_on(async {
+        for answer in asks {
+            answer.await.unwrap().unwrap().unwrap();
+        }
+    });
+}

@@ -1,0 +1,110 @@
+//! What every answer carries, and which requests are not for us.
+
+use super::App;
+use super::problem::Problem;
+use axum::extract::{MatchedPath, Request, State};
+use axum::http::header::{HOST, HeaderName, HeaderValue, ORIGIN};
+use axum::http::{HeaderMap, StatusCode, Uri};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use std::net::IpAddr;
+use std::time::Instant;
+
+/// Nothing from elsewhere, no script and no style but our own files.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
+                      base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+const HEADERS: [(&str, &str); 6] = [
+    ("content-security-policy", POLICY),
+    ("x-content-type-options", "nosniff"),
+    ("referrer-policy", "no-referrer"),
+    ("cross-origin-resource-policy", "same-origin"),
+    ("cross-origin-opener-policy", "same-origin"),
+    ("permissions-policy", "camera=(), microphone=(), geolocation=()"),
+];
+
+/// Counts and times a request, refuses what is meant for another host, and adds the headers that make the page safe.
+pub(super) async fn guard(State(app): State<App>, route: Option<MatchedPath>, request: Request, next: Next) -> Response {
+    let start = Instant::now();
+    let route = route.map_or_else(|| "other".to_string(), |route| route.as_str().to_string());
+    let mut response = match refused(&app, request.headers(), request.uri()) {
+        Some(problem) => problem.into_response(),
+        None => next.run(request).await,
+    };
+    for (name, value) in HEADERS {
+        response.headers_mut().insert(HeaderName::from_static(name), HeaderValue::from_static(value));
+    }
+    app.metrics().answered(&route, response.status().as_u16(), start.elapsed());
+    response
+}
+
+/// A page from elsewhere must not use a visitor's browser to read from here: neither by a name of its own that leads to
+/// our address, nor by sending requests for it.
+fn refused(app: &App, headers: &HeaderMap, uri: &Uri) -> Option<Problem> {
+    let host = uri.authority().map(|authority| authority.as_str().to_string());
+    let host = host.or_else(|| headers.get(HOST)?.to_str().ok().map(str::to_string)).unwrap_or_default();
+    if !app.hosts().allow(&host) {
+        return Some(Problem::new(
+            StatusCode::MISDIRECTED_REQUEST,
+            "this server answers to its own address only; start it with --host NAME to give it a name",
+        ));
+    }
+    let origin = headers.get(ORIGIN)?.to_str().unwrap_or_default();
+    let same = origin.split_once("://").is_some_and(|(_, of)| of.eq_ignore_ascii_case(&host));
+    (!same).then(|| Problem::new(StatusCode::FORBIDDEN, "this request was sent by a page of another site"))
+}
+
+/// The names that the server answers to.
+#[derive(Clone, Debug)]
+pub(super) struct Hosts {
+    /// Whether it can be reached from this machine alone, so that only this machine's names are its own.
+    local: bool,
+    names: Vec<String>,
+}
+
+impl Hosts {
+    pub(super) fn new(address: IpAddr, names: &[String]) -> Self {
+        Self { local: address.is_loopback(), names: names.iter().map(|name| name.to_ascii_lowercase()).collect() }
+    }
+
+    /// Whether a request for `host`, with or without a port, is for this server.
+    fn allow(&self, host: &str) -> bool {
+        // Where anyone can reach it by an address, names tell nothing, unless they were given.
+        if !self.local && self.names.is_empty() {
+            return true;
+        }
+        let name = match host.rfind(':') {
+            Some(at) if host[at + 1..].chars().all(|c| c.is_ascii_digit()) => &host[..at],
+            _ => host,
+        };
+        let name = name.to_ascii_lowercase();
+        let bare = name.trim_start_matches('[').trim_end_matches(']');
+        let own = name == "localhost" || bare.parse::<IpAddr>().is_ok_and(|address| address.is_loopback());
+        own && self.local || self.names.contains(&name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn on_loopback_only_this_machines_names_and_those_given_are_answered() {
+        let loopback: IpAddr = [127, 0, 0, 1].into();
+        let hosts = Hosts::new(loopback, &["Citree.example".to_string()]);
+        for host in ["localhost", "localhost:8080", "127.0.0.1:9", "[::1]:80", "LOCALHOST", "citree.example:443"] {
+            assert!(hosts.allow(host), "{host}");
+        }
+        for host in ["", "evil.example", "localhost.evil.example", "127.0.0.1.evil.example:80", "10.0.0.1", "[::2]"] {
+            assert!(!hosts.allow(host), "{host}");
+        }
+    }
+
+    #[test]
+    fn elsewhere_any_name_is_answered_unless_some_are_given() {
+        let everywhere: IpAddr = [0, 0, 0, 0].into();
+        assert!(Hosts::new(everywhere, &[]).allow("anything.example"));
+        let named = Hosts::new(everywhere, &["a.example".to_string()]);
+        assert!(named.allow("a.example:80") && !named.allow("b.example"));
+    }
+}

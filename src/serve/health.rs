@@ -1,0 +1,37 @@
+//! What watches over a server asks: is it alive, does it serve, what has it done.
+
+use super::App;
+use super::answers::Ready;
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::http::header::CONTENT_TYPE;
+use axum::response::{IntoResponse, Response};
+
+/// Whether the process answers at all.
+#[utoipa::path(get, path = "/livez", tag = "watching", operation_id = "livez",
+    responses((status = 200, description = "It does", body = String, content_type = "text/plain")))]
+pub(super) async fn livez() -> &'static str {
+    "alive\n"
+}
+
+/// Whether requests are taken, and of what bundle.
+#[utoipa::path(get, path = "/readyz", tag = "watching", operation_id = "readyz",
+    responses(
+        (status = 200, description = "They are", body = Ready),
+        (status = 503, description = "Open requests are finished, then it stops", body = Ready),
+    ))]
+pub(super) async fn readyz(State(app): State<App>) -> Response {
+    let stopping = app.is_stopping();
+    let status = if stopping { StatusCode::SERVICE_UNAVAILABLE } else { StatusCode::OK };
+    (status, Json(Ready::new(&app.current(), app.name().to_string(), stopping))).into_response()
+}
+
+/// Counters for Prometheus.
+#[utoipa::path(get, path = "/metrics", tag = "watching", operation_id = "metrics",
+    responses((status = 200, description = "In the text format of OpenMetrics", body = String,
+        content_type = "application/openmetrics-text")))]
+pub(super) async fn metrics(State(app): State<App>) -> Response {
+    let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+    ([(CONTENT_TYPE, kind)], app.metrics().text()).into_response()
+}

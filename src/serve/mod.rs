@@ -1,0 +1,259 @@
+//! A bundle over HTTP: a page to type sentences into and an API, for several clients at once.
+//!
+//! ```text
+//! connection ─► guard ─► api, training, views, page, health
+//!                          │ requests, checked against the limits
+//!                          ▼
+//!                        engine: a queue and its threads; what waits is encoded together (compute)
+//!                          │ the bundle as it is now (live)
+//!                          ▼
+//!                        explain
+//! ```
+
+mod answers;
+mod api;
+mod compute;
+mod connections;
+mod engine;
+mod guard;
+mod health;
+mod limits;
+mod live;
+mod metrics;
+mod openapi;
+mod page;
+mod problem;
+mod request;
+// The macro that describes handlers writes paths out in full.
+#[allow(unused_qualifications)]
+mod training;
+mod views;
+
+pub use limits::Limits;
+
+use crate::error::{Error, Result};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use axum::{Json, Router};
+use candle_core::Device;
+use compute::{Ask, Compute};
+use engine::Engine;
+use guard::Hosts;
+use live::{Current, Live, Looked};
+use metrics::Metrics;
+use problem::Problem;
+use std::net::TcpListener;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::watch;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+/// How often a newer generation of the index is looked for.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// What happens to a server that whoever runs it may want to know.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Event {
+    /// A newer generation of the index is served.
+    Switched {
+        /// Its number.
+        generation: u64,
+    },
+    /// There is a newer generation, but it cannot be opened; the old one is served on.
+    NotSwitched {
+        /// Its number.
+        generation: u64,
+        /// Why not.
+        reason: String,
+    },
+    /// It was asked to stop, and open requests are finished.
+    Stopping,
+    /// Some requests were not finished in time.
+    CutOff,
+}
+
+/// Asks a running server to stop.
+#[derive(Clone, Debug)]
+pub struct Stop(Arc<watch::Sender<bool>>);
+
+impl Stop {
+    /// Stops taking requests, finishes those that are open, and returns from [`Server::run`].
+    pub fn stop(&self) {
+        self.0.send_replace(true);
+    }
+}
+
+/// A bundle, ready to be served.
+pub struct Server {
+    app: App,
+    stop: Stop,
+}
+
+/// What all requests share.
+#[derive(Clone)]
+struct App(Arc<Shared>);
+
+struct Shared {
+    live: Arc<Live>,
+    engine: Engine<Compute>,
+    metrics: Arc<Metrics>,
+    limits: Limits,
+    hosts: Hosts,
+    name: String,
+    stopping: watch::Receiver<bool>,
+}
+
+impl App {
+    fn current(&self) -> Arc<Current> {
+        self.0.live.current()
+    }
+
+    fn limits(&self) -> &Limits {
+        &self.0.limits
+    }
+
+    fn metrics(&self) -> &Arc<Metrics> {
+        &self.0.metrics
+    }
+
+    fn hosts(&self) -> &Hosts {
+        &self.0.hosts
+    }
+
+    fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    fn is_stopping(&self) -> bool {
+        *self.0.stopping.borrow()
+    }
+
+    /// Has a request worked on.
+    async fn ask(&self, ask: Ask) -> std::result::Result<Response, Problem> {
+        let reply = self.0.engine.ask(ask).await??;
+        Ok(([(axum::http::header::CONTENT_TYPE, reply.kind)], reply.body).into_response())
+    }
+}
+
+impl Server {
+    /// Opens a bundle and starts the threads that compute. It will answer to the address of `listener`, and to `hosts` where
+    /// it is known by other names.
+    pub fn open(
+        bundle: &Path,
+        listener: &TcpListener,
+        hosts: &[String],
+        limits: Limits,
+        threads: usize,
+        device: &Device,
+    ) -> Result<Self> {
+        let failed = |source: std::io::Error| Error::Serve { message: source.to_string() };
+        let live = Arc::new(Live::open(bundle, device)?);
+        let metrics = Arc::new(Metrics::new());
+        metrics.serving(live.current().generation);
+        let engine = Compute::start(&live, &metrics, &limits, threads).map_err(failed)?;
+        let (stop, stopping) = watch::channel(false);
+        let hosts = Hosts::new(listener.local_addr().map_err(failed)?.ip(), hosts);
+        let name = live.name();
+        let app = App(Arc::new(Shared { live, engine, metrics, limits, hosts, name, stopping }));
+        Ok(Self { app, stop: Stop(Arc::new(stop)) })
+    }
+
+    /// A handle by which it can be stopped.
+    pub fn stop(&self) -> Stop {
+        self.stop.clone()
+    }
+
+    /// Serves until it is stopped; `tell` is called with what happens meanwhile.
+    pub fn run(self, listener: TcpListener, tell: impl Fn(Event) + Send + Sync + 'static) -> Result<()> {
+        let failed = |source: std::io::Error| Error::Serve { message: source.to_string() };
+        let runtime =
+            tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().map_err(failed)?;
+        let tell = Arc::new(tell);
+        runtime.block_on(async {
+            listener.set_nonblocking(true).map_err(failed)?;
+            let listener = tokio::net::TcpListener::from_std(listener).map_err(failed)?;
+            let looking = tokio::spawn(keep_looking(self.app.clone(), tell.clone()));
+            let mut stopping = self.app.0.stopping.clone();
+            let announced = tokio::spawn({
+                let tell = tell.clone();
+                async move {
+                    if stopping.wait_for(|stop| *stop).await.is_ok() {
+                        tell(Event::Stopping);
+                    }
+                }
+            });
+            let stopping = self.app.0.stopping.clone();
+            if !connections::serve(listener, router(self.app.clone()), &self.app, stopping).await {
+                tell(Event::CutOff);
+            }
+            looking.abort();
+            let _ = announced.await;
+            Ok(())
+        })
+    }
+}
+
+/// The description of the API for programs, as it is at `/openapi.json`.
+pub fn openapi() -> serde_json::Value {
+    openapi::document(&routes_of_api().into_openapi())
+}
+
+fn routes_of_api() -> OpenApiRouter<App> {
+    OpenApiRouter::default()
+        .routes(routes!(api::parse))
+        .routes(routes!(api::explain))
+        .routes(routes!(api::neighbors))
+        .routes(routes!(training::edge))
+        .routes(routes!(training::sentence))
+        .routes(routes!(training::sentences))
+        .routes(routes!(health::livez))
+        .routes(routes!(health::readyz))
+        .routes(routes!(health::metrics))
+}
+
+fn router(app: App) -> Router {
+    let (router, api) = routes_of_api().split_for_parts();
+    let document = openapi::document(&api);
+    let mut router = router
+        .route("/openapi.json", get(move || async move { Json(document) }))
+        .route("/view/sentence", post(views::sentence))
+        .route("/view/edge", post(views::edge))
+        .route("/view/training", get(views::training))
+        .route("/view/find", get(views::find));
+    for path in page::paths() {
+        router = router.route(path, get(page::file));
+    }
+    router
+        .fallback(|| async { Problem::missing("there is nothing here; /openapi.json lists what there is") })
+        .method_not_allowed_fallback(|| async {
+            Problem::new(axum::http::StatusCode::METHOD_NOT_ALLOWED, "see /openapi.json for the methods of each path")
+        })
+        .layer(tower_http::catch_panic::CatchPanicLayer::custom(|_| Problem::internal().into_response()))
+        .layer(axum::middleware::from_fn_with_state(app.clone(), guard::guard))
+        .with_state(app)
+}
+
+/// Looks for newer generations as long as the server runs.
+async fn keep_looking(app: App, tell: Arc<impl Fn(Event) + Send + Sync + 'static>) {
+    let mut known = app.current().generation;
+    loop {
+        tokio::time::sleep(LOOK).await;
+        let live = app.0.live.clone();
+        match tokio::task::spawn_blocking(move || live.look(known)).await {
+            Ok(Looked::Switched(generation)) => {
+                known = generation;
+                app.metrics().serving(generation);
+                tell(Event::Switched { generation });
+            }
+            Ok(Looked::Failed { generation, reason }) => {
+                // Tried again when the next one comes.
+                known = generation;
+                tell(Event::NotSwitched { generation, reason });
+            }
+            Ok(Looked::Unchanged) | Err(_) => {}
+        }
+    }
+}

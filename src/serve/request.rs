@@ -1,0 +1,296 @@
+//! What clients send: bodies read within bounds of size and time, and the sentences in them.
+
+use super::limits::Limits;
+use super::problem::Problem;
+use crate::explain::{Alternative, By, Inference, Options, Question};
+use crate::parse::Parser;
+use crate::support::Task;
+use crate::treebank::{Reader, Sentence};
+use axum::body::{Body, Bytes, to_bytes};
+use axum::extract::Request;
+use axum::http::StatusCode;
+use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// Sentences to parse: exactly one of the three.
+#[derive(Clone, Debug, Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ParseRequest {
+    /// Plain text, one sentence a line, cut into words as the treebank would.
+    text: Option<String>,
+    /// Sentences in CoNLL-U; their heads and labels are not looked at.
+    conllu: Option<String>,
+    /// The words of one sentence.
+    words: Option<Vec<String>>,
+}
+
+/// Sentences to explain, and what to say about them.
+#[derive(Clone, Debug, Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct ExplainRequest {
+    /// Plain text, one sentence a line, cut into words as the treebank would.
+    text: Option<String>,
+    /// Sentences in CoNLL-U; their heads and labels are not looked at.
+    conllu: Option<String>,
+    /// The words of one sentence.
+    words: Option<Vec<String>>,
+    /// How decisions are made: `{"rule": "sum"}`, `{"rule": "nca", "temperature": 256}` or `{"rule": "knn", "neighbors": 10}`.
+    #[schema(value_type = Option<Object>)]
+    inference: Option<Inference>,
+    /// Training edges to cite for each decision; 10 unless given.
+    count: Option<usize>,
+    /// Only the edges of these words, counted from 1; all if empty.
+    edges: Vec<usize>,
+    /// Only edges whose head or label is less probable than this.
+    below: Option<f32>,
+    /// Split scores and margins by `label`, `document`, `genre`, `prefix:N`, `dependent`, `head`; by label unless given.
+    by: Option<Vec<String>>,
+    /// Edges that one would have expected, as `WORD:HEAD` or `WORD:HEAD:LABEL`; 0 is ROOT.
+    why_not: Vec<String>,
+}
+
+/// Edges whose neighbours are wanted: those of some sentences, or one training edge.
+#[derive(Clone, Debug, Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct NeighborsRequest {
+    /// Plain text, one sentence a line, cut into words as the treebank would.
+    text: Option<String>,
+    /// Sentences in CoNLL-U.
+    conllu: Option<String>,
+    /// The words of one sentence.
+    words: Option<Vec<String>>,
+    /// The number of a training edge, instead of sentences.
+    pub(super) edge: Option<u32>,
+    /// The generation of the index that the number is from; another one is refused, since its numbers are others.
+    pub(super) generation: Option<u64>,
+    /// Whose vectors to compare: `heads` or `labels`.
+    space: Space,
+    /// How many neighbours of each edge; 10 unless given.
+    count: Option<usize>,
+    /// For the edges that the sentences come with in CoNLL-U, rather than for those that the parser predicts.
+    pub(super) gold: bool,
+    /// Leave out the edge's own training sentence.
+    pub(super) others: bool,
+    /// Compare with every training edge, so that no nearer one is missed.
+    pub(super) exact: bool,
+}
+
+/// One of the two models.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Space {
+    /// The model that finds heads.
+    #[default]
+    Heads,
+    /// The model that names edges.
+    Labels,
+}
+
+impl Space {
+    pub(super) fn task(self) -> Task {
+        match self {
+            Self::Heads => Task::Heads,
+            Self::Labels => Task::Labels,
+        }
+    }
+}
+
+/// A request that can also be a bare text.
+pub(super) trait FromText: DeserializeOwned + Default {
+    fn of_text(text: String) -> Self;
+    fn of_conllu(text: String) -> Self;
+}
+
+macro_rules! from_text {
+    ($($request:ty),*) => {$(
+        impl FromText for $request {
+            fn of_text(text: String) -> Self {
+                Self { text: Some(text), ..Self::default() }
+            }
+            fn of_conllu(text: String) -> Self {
+                Self { conllu: Some(text), ..Self::default() }
+            }
+        }
+    )*};
+}
+from_text!(ParseRequest, ExplainRequest, NeighborsRequest);
+
+/// Reads the body of a request as JSON, plain text or CoNLL-U, whichever it says it is.
+pub(super) async fn read<T: FromText>(request: Request, limits: &Limits) -> Result<T, Problem> {
+    let kind = request.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    let kind = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    let length = request.headers().get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
+    if length.is_some_and(|length| length > limits.body as u64) {
+        return Err(too_large(limits));
+    }
+    if !matches!(kind.as_str(), "application/json" | "text/plain" | "text/x-conllu") {
+        let detail = "send Content-Type application/json, or text/plain for sentences, one a line, or text/x-conllu";
+        return Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, detail));
+    }
+    let body = body(request.into_body(), limits).await?;
+    let text = || String::from_utf8(body.to_vec()).map_err(|_| Problem::bad("the body is not UTF-8"));
+    match kind.as_str() {
+        "text/plain" => Ok(T::of_text(text()?)),
+        "text/x-conllu" => Ok(T::of_conllu(text()?)),
+        _ => serde_json::from_slice(&body).map_err(|error| Problem::bad(format!("the body is not such a request: {error}"))),
+    }
+}
+
+/// The whole body, however slowly it comes, if it comes in time.
+async fn body(body: Body, limits: &Limits) -> Result<Bytes, Problem> {
+    // One byte more than allowed tells what is too long from what breaks off.
+    let read = tokio::time::timeout(limits.body_time, to_bytes(body, limits.body));
+    match read.await {
+        Err(_) => {
+            let detail = format!("the body did not come within {} s", limits.body_time.as_secs());
+            Err(Problem::new(StatusCode::REQUEST_TIMEOUT, detail))
+        }
+        Ok(Err(error)) => {
+            let mut causes = std::iter::successors(Some(&error as &dyn std::error::Error), |error| error.source());
+            match causes.any(|cause| cause.to_string().contains("length limit exceeded")) {
+                true => Err(too_large(limits)),
+                false => Err(Problem::bad("the body broke off")),
+            }
+        }
+        Ok(Ok(bytes)) => Ok(bytes),
+    }
+}
+
+fn too_large(limits: &Limits) -> Problem {
+    let detail = format!("a body has at most {} bytes here; send fewer sentences at a time", limits.body);
+    Problem::new(StatusCode::PAYLOAD_TOO_LARGE, detail)
+}
+
+impl ParseRequest {
+    pub(super) fn sentences(&self, parser: &Parser, limits: &Limits) -> Result<Vec<Sentence>, Problem> {
+        sentences(self.text.as_deref(), self.conllu.as_deref(), self.words.as_deref(), parser, limits)
+    }
+}
+
+impl ExplainRequest {
+    pub(super) fn sentences(&self, parser: &Parser, limits: &Limits) -> Result<Vec<Sentence>, Problem> {
+        let some = sentences(self.text.as_deref(), self.conllu.as_deref(), self.words.as_deref(), parser, limits)?;
+        let words: usize = some.iter().map(|sentence| sentence.words().len()).sum();
+        if self.inference()? != Inference::Sum && words > limits.compared_words {
+            return Err(Problem::unfit(format!(
+                "{words} words, but the nca and knn rules take at most {} at a time here: they compare with every training edge; \
+                 send fewer, or use the sum rule",
+                limits.compared_words
+            )));
+        }
+        Ok(some)
+    }
+
+    pub(super) fn inference(&self) -> Result<Inference, Problem> {
+        Ok(self.inference.unwrap_or_default().checked()?)
+    }
+
+    /// What is asked about each of the sentences.
+    pub(super) fn question(&self, sentences: &[Sentence], limits: &Limits) -> Result<Question, Problem> {
+        let count = count(self.count, limits)?;
+        let by = match &self.by {
+            None => Options::default().by,
+            Some(names) => {
+                let mut by: Vec<By> =
+                    names.iter().map(|name| name.parse()).collect::<Result<_, String>>().map_err(|error| {
+                        Problem::unfit(format!("`by` has something else than it can: {error}"))
+                    })?;
+                let mut seen = Vec::new();
+                by.retain(|by| !seen.contains(by) && { seen.push(*by); true });
+                by
+            }
+        };
+        if self.why_not.len() > limits.why_not {
+            return Err(Problem::unfit(format!("`why_not` has at most {} alternatives here", limits.why_not)));
+        }
+        let why_not: Vec<Alternative> = self
+            .why_not
+            .iter()
+            .map(|text| text.parse().map_err(|error: &str| Problem::unfit(format!("`why_not`: {error}"))))
+            .collect::<Result<_, _>>()?;
+        let explained = |sentence: &Sentence| match self.edges.len() {
+            0 => sentence.words().len(),
+            some => some,
+        };
+        bounded(2 * count * sentences.iter().map(explained).sum::<usize>(), limits)?;
+        let options = Options { count, by, words: self.edges.clone(), below: self.below };
+        Ok(Question { options, why_not, flip: false })
+    }
+}
+
+impl NeighborsRequest {
+    /// The sentences, where no training edge is meant.
+    pub(super) fn sentences(&self, parser: &Parser, limits: &Limits) -> Result<Vec<Sentence>, Problem> {
+        let some = sentences(self.text.as_deref(), self.conllu.as_deref(), self.words.as_deref(), parser, limits)?;
+        let words = some.iter().map(|sentence| sentence.words().len()).sum::<usize>();
+        bounded(words * self.count(limits)?, limits)?;
+        if self.exact && words > limits.compared_words {
+            return Err(Problem::unfit(format!("`exact` takes at most {} words at a time here", limits.compared_words)));
+        }
+        Ok(some)
+    }
+
+    pub(super) fn count(&self, limits: &Limits) -> Result<usize, Problem> {
+        count(self.count, limits)
+    }
+
+    pub(super) fn space(&self) -> Task {
+        self.space.task()
+    }
+}
+
+/// How many citations or neighbours, if that is within bounds.
+pub(super) fn count(count: Option<usize>, limits: &Limits) -> Result<usize, Problem> {
+    match count.unwrap_or(Options::default().count.min(limits.count)) {
+        count if count > limits.count => Err(Problem::unfit(format!("`count` is at most {} here", limits.count))),
+        count => Ok(count),
+    }
+}
+
+fn bounded(citations: usize, limits: &Limits) -> Result<(), Problem> {
+    match citations > limits.citations {
+        false => Ok(()),
+        true => Err(Problem::unfit(format!(
+            "that may be {citations} training edges, at most {} go into one answer here; ask about fewer sentences or `edges`, \
+             or for a smaller `count`",
+            limits.citations
+        ))),
+    }
+}
+
+fn sentences(
+    text: Option<&str>,
+    conllu: Option<&str>,
+    words: Option<&[String]>,
+    parser: &Parser,
+    limits: &Limits,
+) -> Result<Vec<Sentence>, Problem> {
+    let sentences: Vec<Sentence> = match (text, conllu, words) {
+        (Some(text), None, None) => {
+            let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+            lines.take(limits.sentences + 1).map(|line| parser.split(line)).collect()
+        }
+        (None, Some(conllu), None) => Reader::new(conllu.as_bytes(), "conllu")
+            .take(limits.sentences + 1)
+            .collect::<Result<_, _>>()?,
+        (None, None, Some(words)) => vec![Sentence::from_forms(words.iter().map(String::as_str))],
+        _ => return Err(Problem::bad("give one of `text`, `conllu` and `words`")),
+    };
+    if sentences.len() > limits.sentences {
+        return Err(Problem::unfit(format!("at most {} sentences at a time here", limits.sentences)));
+    }
+    let lengths = || sentences.iter().map(|sentence| sentence.words().len());
+    if let Some(long) = lengths().find(|words| *words > limits.sentence_words) {
+        let most = limits.sentence_words;
+        return Err(Problem::unfit(format!("a sentence has {long} words, at most {most} can be parsed here; split it")));
+    }
+    if lengths().sum::<usize>() > limits.words {
+        return Err(Problem::unfit(format!("at most {} words at a time here", limits.words)));
+    }
+    if lengths().all(|words| words == 0) {
+        return Err(Problem::unfit("there is no word in it"));
+    }
+    Ok(sentences)
+}

@@ -1,0 +1,183 @@
+//! The training treebank as the API shows it: edges and sentences by their numbers, sentences by what is in them.
+
+use super::App;
+use super::answers::{FoundSentence, FoundSentences, TrainingEdge, TrainingSentence};
+use super::api::Format;
+use super::compute::{Ask, Context, Reply};
+use super::live::Current;
+use super::problem::Problem;
+use crate::explain::Inference;
+use crate::treebank::write_sentence;
+use axum::extract::{Path, Query, State};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::Response;
+use serde::Deserialize;
+use utoipa::IntoParams;
+
+/// Sentences in a list where no number is given.
+const USUAL: usize = 20;
+/// The most.
+const MOST: usize = 100;
+
+/// Which generation a number is from.
+#[derive(Clone, Copy, Debug, Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(super) struct Of {
+    /// The generation of the index that the number is from; another one is refused, since its numbers are others.
+    pub(super) generation: Option<u64>,
+}
+
+/// What to look for, and which of what is found.
+#[derive(Clone, Debug, Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(super) struct Find {
+    /// The beginning of a `sent_id`, or a part of the text in any case; everything if empty.
+    #[serde(default)]
+    pub(super) find: String,
+    /// How many to pass over.
+    #[serde(default)]
+    pub(super) from: usize,
+    /// How many to list; 20 unless given, 100 at most.
+    pub(super) count: Option<usize>,
+}
+
+/// Show a training edge.
+#[utoipa::path(
+    get, path = "/v1/edges/{id}", tag = "treebank", operation_id = "edge",
+    params(("id" = u32, Path, description = "The number of the edge, as citations have it"), Of),
+    responses(
+        (status = 200, description = "The edge in its sentence", body = TrainingEdge),
+        (status = "4XX", description = "There is no such edge", body = Problem, content_type = "application/problem+json"),
+    )
+)]
+pub(super) async fn edge(
+    State(app): State<App>,
+    Path(id): Path<String>,
+    query: Result<Query<Of>, axum::extract::rejection::QueryRejection>,
+) -> Result<Response, Problem> {
+    let (edge, of) = (number(&id, "edge")?, checked(query)?);
+    look(&app, move |context| {
+        known(context.current, edge, of.generation)?;
+        Reply::json(&TrainingEdge::new(context.current, edge)?)
+    })
+    .await
+}
+
+/// Show a training sentence with its gold tree.
+///
+/// With `Accept: text/x-conllu` as CoNLL-U, with what the index keeps: forms, heads and labels.
+#[utoipa::path(
+    get, path = "/v1/sentences/{id}", tag = "treebank", operation_id = "sentence",
+    params(("id" = u32, Path, description = "The number of the sentence, from 0"), Of),
+    responses(
+        (status = 200, description = "The sentence", content((TrainingSentence = "application/json"), (String = "text/x-conllu"))),
+        (status = "4XX", description = "There is no such sentence", body = Problem, content_type = "application/problem+json"),
+    )
+)]
+pub(super) async fn sentence(
+    State(app): State<App>,
+    Path(id): Path<String>,
+    query: Result<Query<Of>, axum::extract::rejection::QueryRejection>,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    let (number, of) = (number(&id, "sentence")?, checked(query)?);
+    let format = Format::accepted(&headers, &[Format::Json, Format::Conllu])?;
+    look(&app, move |context| {
+        same(context.current, of.generation)?;
+        let sentence = found(context.current, number)?;
+        if format == Format::Json {
+            return Reply::json(&sentence);
+        }
+        let mut body = Vec::new();
+        write_sentence(&mut body, &sentence.conllu()).map_err(|_| Problem::internal())?;
+        Ok(Reply { kind: "text/x-conllu; charset=utf-8", body })
+    })
+    .await
+}
+
+/// Look for training sentences.
+#[utoipa::path(
+    get, path = "/v1/sentences", tag = "treebank", operation_id = "sentences",
+    params(Find),
+    responses(
+        (status = 200, description = "Those that were found, in the order of the treebank", body = FoundSentences),
+        (status = "4XX", description = "The request cannot be met", body = Problem, content_type = "application/problem+json"),
+    )
+)]
+pub(super) async fn sentences(
+    State(app): State<App>,
+    query: Result<Query<Find>, axum::extract::rejection::QueryRejection>,
+) -> Result<Response, Problem> {
+    let find = checked(query)?;
+    look(&app, move |context| Reply::json(&list(context.current, &find)?)).await
+}
+
+/// Answers from the treebank alone; on the engine's threads, since a search takes a while.
+pub(super) async fn look(
+    app: &App,
+    answer: impl Fn(&Context<'_>) -> Result<Reply, Problem> + Send + Sync + 'static,
+) -> Result<Response, Problem> {
+    app.ask(Ask { sentences: Vec::new(), inference: Inference::Sum, more: 0, answer: Box::new(answer) }).await
+}
+
+/// The training sentences that contain what is looked for.
+pub(super) fn list(current: &Current, find: &Find) -> Result<FoundSentences, Problem> {
+    let edges = current.explainer.edges();
+    let wanted = find.find.trim().to_lowercase();
+    let count = find.count.unwrap_or(USUAL).min(MOST);
+    let (mut sentences, mut total) = (Vec::new(), 0);
+    for number in 0..edges.sentences() {
+        let sentence = edges.sentence(number)?;
+        let text = match sentence.text {
+            "" => sentence.words.iter().map(|word| word.form).collect::<Vec<_>>().join(" "),
+            text => text.to_string(),
+        };
+        if sentence.sent_id.to_lowercase().starts_with(&wanted) || text.to_lowercase().contains(&wanted) {
+            if total >= find.from && sentences.len() < count {
+                sentences.push(FoundSentence { sentence: number, sent_id: sentence.sent_id.to_string(), text });
+            }
+            total += 1;
+        }
+    }
+    Ok(FoundSentences { generation: current.generation, total, sentences })
+}
+
+/// The training sentence with a number.
+pub(super) fn found(current: &Current, number: u32) -> Result<TrainingSentence, Problem> {
+    let sentences = current.explainer.edges().sentences();
+    match number < sentences {
+        true => TrainingSentence::new(current, number),
+        false => Err(Problem::missing(format!("no sentence {number}; there are 0 to {}", sentences.saturating_sub(1)))),
+    }
+}
+
+/// Refuses a training edge that is not there, or is one of another generation.
+pub(super) fn known(current: &Current, edge: u32, generation: Option<u64>) -> Result<(), Problem> {
+    same(current, generation)?;
+    let edges = current.explainer.edges().index().manifest().edges;
+    match u64::from(edge) < edges {
+        true => Ok(()),
+        false => Err(Problem::missing(format!("no training edge {edge}; there are 0 to {}", edges.saturating_sub(1)))),
+    }
+}
+
+fn same(current: &Current, generation: Option<u64>) -> Result<(), Problem> {
+    match generation {
+        Some(other) if other != current.generation => Err(Problem::new(
+            StatusCode::CONFLICT,
+            format!(
+                "that number is of generation {other} of the index, which is now at {}: numbers have changed, look it up again",
+                current.generation
+            ),
+        )),
+        _ => Ok(()),
+    }
+}
+
+fn number(text: &str, what: &str) -> Result<u32, Problem> {
+    text.parse().map_err(|_| Problem::bad(format!("the {what} is given by its number, 0 or more")))
+}
+
+pub(super) fn checked<T>(query: Result<Query<T>, axum::extract::rejection::QueryRejection>) -> Result<T, Problem> {
+    query.map(|Query(query)| query).map_err(|error| Problem::bad(error.body_text()))
+}
