@@ -77,9 +77,7 @@ impl Explainer {
         let labels = self.parser.tables().vocabulary.labels().len() as u32;
         let label_rivals: Vec<(Side, String)> = (0..labels)
             .filter(|&label| Some(label) != chosen)
-            .map(|label| {
-                (labelling.chosen.with_label(Some(label)), self.edges().label(label).to_string())
-            })
+            .map(|label| (labelling.chosen.with_label(Some(label)), self.edges().label(label).to_string()))
             .collect();
         Ok(Flip {
             dependent,
@@ -156,7 +154,8 @@ impl Explainer {
         let (evidence, inference) = (&self.evidence, self.inference());
         let sorted = |side: &Side| -> Result<Vec<(u32, f64)>> {
             let similarities = evidence.similarities(side)?;
-            let counted = evidence.range(side).zip(similarities.iter().copied()).filter(|(edge, _)| evidence.counts(*edge));
+            let counted =
+                evidence.range(side).zip(similarities.iter().copied()).filter(|(edge, _)| evidence.counts(*edge));
             let mut weights: Vec<(u32, f64)> = counted.map(|(e, s)| (e, evidence.weight(inference, s, 1))).collect();
             weights.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
             Ok(weights)

@@ -170,12 +170,7 @@ pub struct NamedNeighbor {
 
 impl EdgeNeighbors {
     /// The same with words; `name` names the sentence whose words `form` knows by their ids.
-    pub fn named<'a>(
-        &self,
-        edges: &TrainingEdges,
-        name: &str,
-        form: impl Fn(usize) -> &'a str,
-    ) -> Result<NamedEdge> {
+    pub fn named<'a>(&self, edges: &TrainingEdges, name: &str, form: impl Fn(usize) -> &'a str) -> Result<NamedEdge> {
         let named = |hit: &Hit| {
             let (record, cited) = edges.edge(hit.edge)?;
             Ok(NamedNeighbor {

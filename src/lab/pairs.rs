@@ -43,8 +43,7 @@ const COLUMN: f32 = 430.0;
 /// Draws pairs under each other, queries on the left.
 pub(super) fn draw(title: &str, pairs: &[Pair]) -> String {
     let height = 24.0 + ROW * pairs.len() as f32;
-    let widest =
-        |shown: fn(&Pair) -> &Shown| pairs.iter().map(|pair| shown(pair).edge.width()).fold(COLUMN, f32::max);
+    let widest = |shown: fn(&Pair) -> &Shown| pairs.iter().map(|pair| shown(pair).edge.width()).fold(COLUMN, f32::max);
     let (left, right) = (widest(|pair| &pair.query), widest(|pair| &pair.support));
     let width = left + right + 24.0;
     let mut out = format!(

@@ -8,8 +8,8 @@ use super::request::{self, ExplainRequest, NeighborsRequest, ParseRequest};
 use crate::explain::{self, Inference, Question, html};
 use crate::treebank::{Sentence, write_sentence};
 use axum::extract::{Request, State};
-use axum::http::header::{ACCEPT, HeaderMap};
 use axum::http::StatusCode;
+use axum::http::header::{ACCEPT, HeaderMap};
 use axum::response::Response;
 
 /// The forms that an answer can have.

@@ -78,12 +78,8 @@ impl Compute {
         limits: &Limits,
         threads: usize,
     ) -> std::io::Result<Engine<Self>> {
-        let bounds = Bounds {
-            threads,
-            together: limits.batch,
-            waiting: limits.waiting_words,
-            patience: limits.waiting_time,
-        };
+        let bounds =
+            Bounds { threads, together: limits.batch, waiting: limits.waiting_words, patience: limits.waiting_time };
         Engine::start(Self { live: live.clone(), metrics: metrics.clone() }, bounds)
     }
 }
@@ -107,7 +103,11 @@ impl Work for Compute {
         let mut analyses = match current.explainer.parser().analyse(&sentences) {
             Ok(analyses) => analyses,
             // Alone it is its own fault; of several, each is tried alone.
-            Err(error) => return if let [_] = asks { done(0, Err(error.into())) },
+            Err(error) => {
+                return if let [_] = asks {
+                    done(0, Err(error.into()))
+                };
+            }
         };
         self.metrics.parsed(sentences.iter().map(|sentence| sentence.words().len()).sum());
         let mut first = 0;

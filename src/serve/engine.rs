@@ -185,7 +185,11 @@ impl<W: Work> Queue<W> {
     }
 
     /// Works on asks and sends the answers it gets; an error is a panic.
-    fn guarded(&self, asks: &[&W::Ask], replies: &mut [Option<oneshot::Sender<Result<W::Answer, Overloaded>>>]) -> Result<(), ()> {
+    fn guarded(
+        &self,
+        asks: &[&W::Ask],
+        replies: &mut [Option<oneshot::Sender<Result<W::Answer, Overloaded>>>],
+    ) -> Result<(), ()> {
         let mut done = |place: usize, answer: W::Answer| {
             if let Some(reply) = replies.get_mut(place) {
                 send(reply, answer);

@@ -24,7 +24,12 @@ const HEADERS: [(&str, &str); 6] = [
 ];
 
 /// Counts and times a request, refuses what is meant for another host, and adds the headers that make the page safe.
-pub(super) async fn guard(State(app): State<App>, route: Option<MatchedPath>, request: Request, next: Next) -> Response {
+pub(super) async fn guard(
+    State(app): State<App>,
+    route: Option<MatchedPath>,
+    request: Request,
+    next: Next,
+) -> Response {
     let start = Instant::now();
     let route = route.map_or_else(|| "other".to_string(), |route| route.as_str().to_string());
     let mut response = match refused(&app, request.headers(), request.uri()) {

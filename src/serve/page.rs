@@ -1,7 +1,7 @@
 //! The page itself: four files that are part of the program, and need nothing from elsewhere.
 
-use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, HeaderMap, IF_NONE_MATCH};
 use axum::http::StatusCode;
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, HeaderMap, IF_NONE_MATCH};
 use axum::response::{IntoResponse, Response};
 
 /// A file of the page.

@@ -2,8 +2,8 @@
 
 use super::engine::Overloaded;
 use crate::error::Error;
-use axum::http::header::{CONNECTION, CONTENT_TYPE, HeaderValue, RETRY_AFTER};
 use axum::http::StatusCode;
+use axum::http::header::{CONNECTION, CONTENT_TYPE, HeaderValue, RETRY_AFTER};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -46,7 +46,10 @@ impl Problem {
 
     /// A fault of ours; what exactly is not for clients to see.
     pub(super) fn internal() -> Self {
-        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "this is a fault of the server, not of the request; others are not affected")
+        Self::new(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "this is a fault of the server, not of the request; others are not affected",
+        )
     }
 
     pub(super) fn status(&self) -> StatusCode {

@@ -134,7 +134,8 @@ pub(super) async fn read<T: FromText>(request: Request, limits: &Limits) -> Resu
     match kind.as_str() {
         "text/plain" => Ok(T::of_text(text()?)),
         "text/x-conllu" => Ok(T::of_conllu(text()?)),
-        _ => serde_json::from_slice(&body).map_err(|error| Problem::bad(format!("the body is not such a request: {error}"))),
+        _ => serde_json::from_slice(&body)
+            .map_err(|error| Problem::bad(format!("the body is not such a request: {error}"))),
     }
 }
 
@@ -193,12 +194,18 @@ impl ExplainRequest {
         let by = match &self.by {
             None => Options::default().by,
             Some(names) => {
-                let mut by: Vec<By> =
-                    names.iter().map(|name| name.parse()).collect::<Result<_, String>>().map_err(|error| {
-                        Problem::unfit(format!("`by` has something else than it can: {error}"))
-                    })?;
+                let mut by: Vec<By> = names
+                    .iter()
+                    .map(|name| name.parse())
+                    .collect::<Result<_, String>>()
+                    .map_err(|error| Problem::unfit(format!("`by` has something else than it can: {error}")))?;
                 let mut seen = Vec::new();
-                by.retain(|by| !seen.contains(by) && { seen.push(*by); true });
+                by.retain(|by| {
+                    !seen.contains(by) && {
+                        seen.push(*by);
+                        true
+                    }
+                });
                 by
             }
         };
@@ -227,7 +234,10 @@ impl NeighborsRequest {
         let words = some.iter().map(|sentence| sentence.words().len()).sum::<usize>();
         bounded(words * self.count(limits)?, limits)?;
         if self.exact && words > limits.compared_words {
-            return Err(Problem::unfit(format!("`exact` takes at most {} words at a time here", limits.compared_words)));
+            return Err(Problem::unfit(format!(
+                "`exact` takes at most {} words at a time here",
+                limits.compared_words
+            )));
         }
         Ok(some)
     }
@@ -272,9 +282,9 @@ fn sentences(
             let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
             lines.take(limits.sentences + 1).map(|line| parser.split(line)).collect()
         }
-        (None, Some(conllu), None) => Reader::new(conllu.as_bytes(), "conllu")
-            .take(limits.sentences + 1)
-            .collect::<Result<_, _>>()?,
+        (None, Some(conllu), None) => {
+            Reader::new(conllu.as_bytes(), "conllu").take(limits.sentences + 1).collect::<Result<_, _>>()?
+        }
         (None, None, Some(words)) => vec![Sentence::from_forms(words.iter().map(String::as_str))],
         _ => return Err(Problem::bad("give one of `text`, `conllu` and `words`")),
     };
@@ -284,7 +294,9 @@ fn sentences(
     let lengths = || sentences.iter().map(|sentence| sentence.words().len());
     if let Some(long) = lengths().find(|words| *words > limits.sentence_words) {
         let most = limits.sentence_words;
-        return Err(Problem::unfit(format!("a sentence has {long} words, at most {most} can be parsed here; split it")));
+        return Err(Problem::unfit(format!(
+            "a sentence has {long} words, at most {most} can be parsed here; split it"
+        )));
     }
     if lengths().sum::<usize>() > limits.words {
         return Err(Problem::unfit(format!("at most {} words at a time here", limits.words)));

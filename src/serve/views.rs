@@ -15,6 +15,8 @@ use serde::Deserialize;
 
 /// Alternatives listed beside what was chosen.
 const OTHERS: usize = 4;
+/// Training edges that argue for a decision, and against it, above the rest of its explanation.
+const ARGUMENTS: usize = 4;
 
 /// A training sentence, by whatever is known of it.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -61,7 +63,12 @@ fn explained(context: &Context<'_>, question: &Question) -> Result<Reply, Proble
                 && asked.label.as_ref().is_none_or(|label| reading.parse.labels.get(asked.dependent) == Some(label))
         };
         let (same, other): (Vec<_>, Vec<_>) = question.why_not.iter().cloned().partition(predicted);
-        let told = context.explainer.tell(sentence, reading, &Question { why_not: other, ..question.clone() }, None)?;
+        let mut told =
+            context.explainer.tell(sentence, reading, &Question { why_not: other, ..question.clone() }, None)?;
+        for contrast in told.why_not.iter_mut().flat_map(|why| why.head.iter_mut().chain(&mut why.label)) {
+            contrast.arguments_for.truncate(ARGUMENTS);
+            contrast.arguments_against.truncate(ARGUMENTS);
+        }
         html.extend(told.why_not.iter().map(|why| view::why_not(&told.explanation.words, why)));
         if !same.is_empty() {
             html.push_str("<p class=\"contrast\">By this rule, that is what was chosen.</p>\n");
@@ -131,7 +138,9 @@ fn shown(context: &Context<'_>, wanted: &Wanted, count: usize) -> Result<Reply, 
         let missing = || Problem::missing(format!("word {word} of this sentence has no edge in the index"));
         let edge = edge.ok_or_else(missing)?;
         let mut found: Vec<(&str, NamedEdge, Vec<Vec<String>>, Option<f32>)> = Vec::new();
-        for (what, space) in [("as heads go", Task::Heads), ("as labels go", Task::Labels)] {
+        for (what, space) in
+            [("to the model that finds heads", Task::Heads), ("to the model that names edges", Task::Labels)]
+        {
             let near = context.explainer.neighbors_of(edge, space, count, true)?;
             let words = near
                 .hits
@@ -144,7 +153,10 @@ fn shown(context: &Context<'_>, wanted: &Wanted, count: usize) -> Result<Reply, 
             })?;
             found.push((what, named, words, context.explainer.recall(space)));
         }
-        html.push_str(&format!("<section class=\"panel open\" id=\"panel\">{}</section>", view::neighbors(&tree, &found)));
+        html.push_str(&format!(
+            "<section class=\"panel open\" id=\"panel\">{}</section>",
+            view::neighbors(&tree, &found)
+        ));
     }
     Ok(numbered(context, &html))
 }

@@ -58,8 +58,48 @@ impl Browser {
 
     /// Opens a file, from scratch even where only the fragment differs.
     pub fn open(&self, file: &Path, fragment: &str) {
+        self.visit(&format!("file://{}{fragment}", file.display()));
+    }
+
+    /// Opens an address, from scratch.
+    pub fn visit(&self, address: &str) {
         self.post("url", json!({ "url": "about:blank" }));
-        self.post("url", json!({ "url": format!("file://{}{fragment}", file.display()) }));
+        self.post("url", json!({ "url": address }));
+    }
+
+    /// Types into an element, as a person does; a file's path into one that takes files.
+    pub fn type_into(&self, selector: &str, text: &str) {
+        self.post(&format!("element/{}/value", self.find(selector)), json!({ "text": text }));
+    }
+
+    /// Waits until a script returns something true.
+    pub fn wait_for(&self, what: &str) {
+        let script = format!("return Boolean({what})");
+        let start = std::time::Instant::now();
+        while self.run(&script) != json!(true) {
+            let seen = || self.run("return document.body.innerText");
+            assert!(start.elapsed() < Duration::from_secs(60), "{what}: not in a minute; the page says {}", seen());
+            std::thread::sleep(Duration::from_millis(30));
+        }
+    }
+
+    /// The window as a PNG file.
+    pub fn screenshot(&self, file: &Path) {
+        let png = self.devtools("Page.captureScreenshot", json!({ "format": "png" }));
+        let digits = |c: u8| match c {
+            b'A'..=b'Z' => c - b'A',
+            b'a'..=b'z' => c - b'a' + 26,
+            b'0'..=b'9' => c - b'0' + 52,
+            b'+' => 62,
+            _ => 63,
+        };
+        let encoded: Vec<u8> = png["data"].as_str().unwrap().bytes().filter(|c| *c != b'=').map(digits).collect();
+        let mut bytes = Vec::new();
+        for four in encoded.chunks(4) {
+            let bits = four.iter().fold(0u32, |bits, six| bits << 6 | u32::from(*six)) << (6 * (4 - four.len()));
+            bytes.extend(&bits.to_be_bytes()[1..four.len()]);
+        }
+        std::fs::write(file, bytes).unwrap();
     }
 
     /// Runs a script, past the page's own policy, and returns what it returns.

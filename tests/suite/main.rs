@@ -18,4 +18,8 @@ mod perturb;
 mod plain_text;
 mod pretrained;
 mod sandbox;
+mod serve_api;
+mod serve_page;
+mod serve_under_load;
+mod server;
 mod training;

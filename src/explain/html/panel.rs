@@ -61,9 +61,9 @@ impl Context<'_> {
         html.push_str(&odds("first", chosen, rationale.probability, ""));
         match others {
             Some(others) => html.extend(others.iter().map(|other| self.other(other))),
-            None => html.extend(rationale.runner_up.iter().map(|other| {
-                odds("second", &self.name(other), other.probability, "")
-            })),
+            None => html.extend(
+                rationale.runner_up.iter().map(|other| odds("second", &self.name(other), other.probability, "")),
+            ),
         }
         html.push_str("</dl>\n");
         match (&rationale.runner_up, &rival) {
@@ -149,9 +149,8 @@ fn citation(citation: &Citation, linked: bool) -> String {
         share => format!("share <b>{}</b>", percent(share)),
     };
     let comma = if share.is_empty() { "" } else { ", " };
-    let margin = citation
-        .margin_share
-        .map_or(String::new(), |share| format!("{comma}{} of the margin", percent(share)));
+    let margin =
+        citation.margin_share.map_or(String::new(), |share| format!("{comma}{} of the margin", percent(share)));
     let sent_id = isolated(if citation.source.sent_id.is_empty() { "its sentence" } else { &citation.source.sent_id });
     let source = match linked {
         true => format!(

@@ -28,7 +28,8 @@ impl Snippet {
         let (first, last) = (dependent.min(head), dependent.max(head));
         // ROOT stands directly before the word whose head it is, whatever lies between.
         let near = if first == 0 { last - 1 } else { first };
-        let mut shown: Vec<usize> = (near.saturating_sub(room.around)..=(last + room.around).min(words.len())).collect();
+        let mut shown: Vec<usize> =
+            (near.saturating_sub(room.around)..=(last + room.around).min(words.len())).collect();
         if first == 0 {
             shown.retain(|&id| id >= last);
             shown.insert(0, 0);

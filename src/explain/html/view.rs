@@ -39,7 +39,7 @@ pub fn why_not(words: &[String], why: &WhyNot) -> String {
         .into_iter()
         .filter_map(|(what, contrast)| Some(contrasted(&word, what, contrast.as_ref()?)))
         .collect();
-    format!("<section class=\"contrast\" aria-live=\"polite\">{contrasts}<a class=\"close\" href=\"#\" data-why=\"\">Close</a></section>\n")
+    format!("<section class=\"contrast\"><a class=\"close\" href=\"#\" data-why=\"\">Close</a>{contrasts}</section>\n")
 }
 
 fn contrasted(word: &str, what: &str, contrast: &Contrast) -> String {
@@ -94,8 +94,14 @@ pub fn neighbors(tree: &Tree<'_>, found: &[(&str, NamedEdge, Vec<Vec<String>>, O
         "<header><h3 tabindex=\"-1\">{title}</h3><a class=\"close\" href=\"#\" data-close>Close</a></header>\n<div class=\"sides\">\n"
     );
     for (what, edge, sentences, recall) in found {
-        let coverage =
-            Coverage { score: 0.0, margin: None, cited: edge.neighbors.len(), of: 0, exact: edge.exact, recall: *recall };
+        let coverage = Coverage {
+            score: 0.0,
+            margin: None,
+            cited: edge.neighbors.len(),
+            of: 0,
+            exact: edge.exact,
+            recall: *recall,
+        };
         let same = edge.neighbors.iter().filter(|near| near.label == edge.label).count();
         html.push_str(&format!(
             "<section><h4>Most similar {}</h4>\n<p class=\"coverage\">{} of {} {} labelled <em>{}</em> too.</p>\n\

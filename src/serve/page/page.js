@@ -17,6 +17,8 @@ const write = state => {
   const kept = Object.entries(state).filter(([, value]) => value !== undefined && value !== null);
   return "#" + new URLSearchParams(kept);
 };
+/** Links in a drawing have no href of their own to set. */
+const lead = (link, address) => link.setAttribute("href", address);
 const go = state => { location.hash = write(state); };
 
 /** What the controls say, as far as it is not the usual. */
@@ -128,7 +130,7 @@ async function showSentence(state) {
     clear();
     await fill(result, "/view/sentence", request(state));
     shown.sentence = key(state);
-    for (const link of result.querySelectorAll("[data-edge]")) link.href = write({ ...sentenceOf(state), edge: link.dataset.edge });
+    for (const link of result.querySelectorAll("[data-edge]")) lead(link, write({ ...sentenceOf(state), edge: link.dataset.edge }));
     const doubts = result.querySelectorAll(".doubtful").length;
     statusBox.textContent = `Parsed: ${result.querySelectorAll("[data-edge]").length} words, ${doubts} suspicious.`;
   }
@@ -143,14 +145,15 @@ async function showPanel(state) {
     link.setAttribute("aria-expanded", open);
   }
   if (state.edge === undefined) return closePanel();
+  result.querySelector("a.edge.open .word")?.scrollIntoView({ block: "nearest", inline: "center" });
   const wanted = write({ ...state });
   if (shown.panel === wanted) return;
   panel.hidden = false;
   const why_not = state.why ? [state.why] : [];
   await fill(panel, "/view/edge", request(state, { edges: [Number(state.edge)], why_not, by: ["label", "genre"] }));
   shown.panel = wanted;
-  for (const link of panel.querySelectorAll("[data-why]")) link.href = write({ ...state, why: link.dataset.why || undefined });
-  for (const link of panel.querySelectorAll("[data-close]")) link.href = write(sentenceOf(state));
+  for (const link of panel.querySelectorAll("[data-why]")) lead(link, write({ ...state, why: link.dataset.why || undefined }));
+  for (const link of panel.querySelectorAll("[data-close]")) lead(link, write(sentenceOf(state)));
   cited(panel);
   reveal(panel.querySelector(state.why ? "h4" : "h3"));
 }
@@ -164,7 +167,7 @@ async function showTreebank(state) {
     if (at("find").value.trim() !== state.find) at("find").value = state.find;
     const query = new URLSearchParams({ find: state.find, from: state.from ?? 0 });
     await fill(result, `/view/find?${query}`);
-    for (const link of result.querySelectorAll("[data-from]")) link.href = write({ ...state, from: link.dataset.from });
+    for (const link of result.querySelectorAll("[data-from]")) lead(link, write({ ...state, from: link.dataset.from }));
     cited(result);
     return;
   }
@@ -175,12 +178,12 @@ async function showTreebank(state) {
   await fill(result, `/view/training?${query}`);
   const { word, ...rest } = state;
   for (const link of result.querySelectorAll("[data-edge]")) {
-    link.href = write({ ...rest, word: link.dataset.edge });
+    lead(link, write({ ...rest, word: link.dataset.edge }));
     const open = link.dataset.edge === word;
     link.classList.toggle("open", open);
     link.setAttribute("aria-expanded", open);
   }
-  for (const link of result.querySelectorAll("[data-close]")) link.href = write(rest);
+  for (const link of result.querySelectorAll("[data-close]")) lead(link, write(rest));
   cited(result);
   if (word !== undefined) reveal(result.querySelector("h3"));
 }
@@ -190,7 +193,7 @@ function cited(place) {
   for (const link of place.querySelectorAll("[data-cited], [data-sentence]")) {
     const { cited, sentence, sent, word } = link.dataset;
     const g = link.closest("[data-generation]")?.dataset.generation;
-    link.href = write({ sent: sent || undefined, cited, sentence, g, word });
+    lead(link, write({ sent: sent || undefined, cited, sentence, g, word }));
   }
 }
 

@@ -7,6 +7,7 @@ mod explain;
 mod joint;
 mod ours;
 mod search;
+mod serve;
 mod torch;
 mod train;
 
@@ -35,6 +36,7 @@ fn main() -> anyhow::Result<ExitCode> {
         ["search" | "growth", "--help" | "-h"] => print(search::USAGE),
         ["explain", "--help" | "-h"] => print(explain::USAGE),
         ["bert", "--help" | "-h"] => print(bert::USAGE),
+        ["serve", "--help" | "-h"] => print(serve::USAGE),
         ["--help" | "-h"] => print(&usage()),
         ["bert", ref options @ ..] => {
             bert::run(&bert::Options::new(repository()?, options)?)?;
@@ -44,6 +46,7 @@ fn main() -> anyhow::Result<ExitCode> {
             explain::run(&explain::Options::new(options)?)?;
             Ok(ExitCode::SUCCESS)
         }
+        ["serve", ref options @ ..] => serve::run(&serve::Options::new(options)?),
         ["search", ref options @ ..] => {
             search::run(&search::Options::new(options)?)?;
             Ok(ExitCode::SUCCESS)
@@ -71,7 +74,7 @@ fn main() -> anyhow::Result<ExitCode> {
 }
 
 fn usage() -> String {
-    [USAGE, bert::USAGE, search::USAGE, explain::USAGE].join("\n")
+    [USAGE, bert::USAGE, search::USAGE, explain::USAGE, serve::USAGE].join("\n")
 }
 
 fn repository() -> anyhow::Result<&'static Path> {

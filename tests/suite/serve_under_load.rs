@@ -1,0 +1,343 @@
+//! A server among clients that ask for too much, too slowly or all at once, and while it is told to stop or to change.
+
+use crate::sandbox::{Sandbox, stderr};
+use crate::server::{Server, eventually, rest};
+use candle_core::Device;
+use citree::serve::{Limits, Server as InProcess};
+use serde_json::{Value, json};
+use std::collections::HashSet;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+const TEXT: &str = "Anna didn't find the old letters in the kitchen.";
+
+fn served(more: &[&str]) -> (Sandbox, Server) {
+    let sandbox = Sandbox::new();
+    sandbox.trained("t.citree");
+    let server = Server::start(&sandbox, "t.citree", more);
+    (sandbox, server)
+}
+
+fn head(method: &str, path: &str, more: &str) -> String {
+    format!("{method} {path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n{more}")
+}
+
+#[test]
+fn bodies_words_sentences_and_counts_have_limits_that_are_named() {
+    let (_sandbox, server) = served(&["--max-body", "20000", "--max-words", "500", "--max-count", "20"]);
+    let words = |count: usize| vec!["word"; count].join(" ");
+    for (path, body, status, detail) in [
+        ("/v1/parse", json!({ "text": "x".repeat(30_000) }), 413, "20000 bytes"),
+        ("/v1/parse", json!({ "text": words(450) }), 422, "at most 400"),
+        ("/v1/parse", json!({ "text": format!("{}\n{}", words(300), words(300)) }), 422, "at most 500 words"),
+        ("/v1/parse", json!({ "text": "a\n".repeat(65) }), 422, "at most 64 sentences"),
+        ("/v1/explain", json!({ "text": TEXT, "count": 21 }), 422, "at most 20"),
+        ("/v1/explain", json!({ "text": TEXT, "why_not": vec!["1:2"; 9] }), 422, "at most 8"),
+        ("/v1/explain", json!({ "text": words(250), "inference": { "rule": "nca" } }), 422, "at most 200"),
+        ("/v1/neighbors", json!({ "text": TEXT, "count": 21 }), 422, "at most 20"),
+        ("/v1/neighbors", json!({ "text": words(250), "exact": true }), 422, "at most 200"),
+    ] {
+        let answer = server.post(path, &body);
+        assert_eq!(answer.status, status, "{path}: {answer:?}");
+        assert!(answer.json()["detail"].as_str().unwrap().contains(detail), "{answer:?}");
+    }
+    assert_eq!(server.post("/v1/explain", &json!({ "text": words(400), "count": 20 })).status, 200);
+    // Without a length, the size is known only when it has come.
+    let chunk = format!("4000\r\n{}\r\n", "x".repeat(0x4000));
+    let chunked =
+        format!("{}{}0\r\n\r\n", head("POST", "/v1/parse", "transfer-encoding: chunked\r\n\r\n"), chunk.repeat(4));
+    assert!(server.raw(chunked.as_bytes()).starts_with("HTTP/1.1 413"));
+    assert!(
+        server
+            .raw(format!("GET /livez HTTP/1.1\r\nhost: localhost\r\nx: {}\r\n\r\n", "y".repeat(40_000)).as_bytes())
+            .starts_with("HTTP/1.1 431")
+    );
+    assert!(server.raw(b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03 hello\r\n\r\n").starts_with("HTTP/1.1 400"));
+    assert_eq!(server.get("/livez").status, 200);
+}
+
+#[test]
+fn an_answer_has_a_limit_too() {
+    let (_sandbox, server) = served(&[]);
+    let sentence = vec!["word"; 300].join(" ");
+    let refused = server.post("/v1/explain", &json!({ "text": sentence, "count": 100 }));
+    assert_eq!(refused.status, 422);
+    assert!(refused.body.contains("at most 20000"), "{}", refused.body);
+    assert_eq!(server.post("/v1/explain", &json!({ "text": sentence, "count": 100, "edges": [1, 2] })).status, 200);
+}
+
+#[test]
+fn clients_that_stop_sending_are_cut_off() {
+    let (_sandbox, server) = served(&["--timeout", "1"]);
+    // Headers that never end, even if they trickle on.
+    let mut stream = server.connect();
+    stream.write_all(b"POST /v1/parse HTTP/1.1\r\nhost: local").unwrap();
+    trickle(&stream, b"h");
+    assert!(!rest(&mut stream).contains("200 OK"));
+    // A body that never ends.
+    let mut stream = server.connect();
+    stream.write_all(head("POST", "/v1/parse", "content-length: 1000\r\n\r\n{\"text\": \"").as_bytes()).unwrap();
+    trickle(&stream, b"a");
+    let answer = rest(&mut stream);
+    assert!(answer.starts_with("HTTP/1.1 408") && answer.contains("did not come within 1 s"), "{answer}");
+    // A connection on which nothing follows.
+    let mut stream = server.connect();
+    stream.write_all(b"GET /livez HTTP/1.1\r\nhost: localhost\r\n\r\n").unwrap();
+    assert!(rest(&mut stream).starts_with("HTTP/1.1 200"));
+    let mut silent = server.connect();
+    assert_eq!(rest(&mut silent), "");
+    assert_eq!(server.get("/livez").status, 200);
+}
+
+/// Goes on sending a byte now and then, as long as somebody takes it.
+fn trickle(stream: &TcpStream, byte: &'static [u8]) {
+    let mut stream = stream.try_clone().unwrap();
+    std::thread::spawn(move || {
+        for _ in 0..100 {
+            std::thread::sleep(Duration::from_millis(200));
+            if stream.write_all(byte).is_err() {
+                return;
+            }
+        }
+    });
+}
+
+#[test]
+fn more_connections_than_there_is_room_for_are_turned_away() {
+    let (_sandbox, server) = served(&["--max-connections", "2"]);
+    let open: Vec<TcpStream> = (0..2)
+        .map(|_| {
+            let mut stream = server.connect();
+            stream.write_all(b"GET /livez HTTP/1.1\r\nhost: localhost\r\n\r\n").unwrap();
+            assert!(stream.read(&mut [0; 64]).unwrap() > 0);
+            stream
+        })
+        .collect();
+    let mut third = server.connect();
+    let answer = rest(&mut third);
+    assert!(answer.starts_with("HTTP/1.1 503") && answer.contains("retry-after: 1"), "{answer}");
+    drop(open);
+    eventually("room again", || {
+        let mut stream = server.connect();
+        let _ = stream.write_all(b"GET /livez HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n");
+        rest(&mut stream).starts_with("HTTP/1.1 200").then_some(())
+    });
+}
+
+#[test]
+fn too_much_at_once_is_shed_with_503_and_the_rest_is_answered() {
+    let sandbox = Sandbox::new();
+    sandbox.trained("t.citree");
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let limits = Limits { waiting_words: 1, ..Limits::default() };
+    let server = InProcess::open(&sandbox.path("t.citree"), &listener, &[], limits, 1, &Device::Cpu).unwrap();
+    let stop = server.stop();
+    let running = std::thread::spawn(move || server.run(listener, |_| {}));
+    let body = json!({ "text": format!("{}\n", vec!["word"; 300].join(" ")).repeat(3) }).to_string();
+    let clients: Vec<_> = (0..24)
+        .map(|_| {
+            let body = body.clone();
+            std::thread::spawn(move || {
+                let mut stream = TcpStream::connect(address).unwrap();
+                let more = format!("content-length: {}\r\nconnection: close\r\n\r\n{body}", body.len());
+                stream.write_all(head("POST", "/v1/explain", &more).as_bytes()).unwrap();
+                let answer = rest(&mut stream);
+                if answer.starts_with("HTTP/1.1 503") {
+                    assert!(answer.contains("retry-after: 1") && answer.contains("try again"), "{answer}");
+                }
+                answer[9..12].to_string()
+            })
+        })
+        .collect();
+    let statuses: Vec<String> = clients.into_iter().map(|client| client.join().unwrap()).collect();
+    assert_eq!(statuses.iter().cloned().collect::<HashSet<_>>(), HashSet::from(["200".to_string(), "503".to_string()]));
+    stop.stop();
+    running.join().unwrap().unwrap();
+}
+
+#[test]
+fn whoever_asks_at_the_same_time_gets_what_they_would_get_alone() {
+    let (sandbox, server) = served(&[]);
+    let sentences = citree::treebank::read_all(&sandbox.path("train.conllu")).unwrap();
+    let bodies: Vec<Value> = sentences
+        .iter()
+        .zip(["sum", "sum", "nca", "sum", "knn"].iter().cycle())
+        .map(|(sentence, rule)| {
+            json!({ "words": sentence.forms().collect::<Vec<_>>(), "inference": { "rule": rule }, "count": 3 })
+        })
+        .collect();
+    let ask = |body: &Value| server.post("/v1/explain", body).json()["sentences"][0].clone();
+    let alone: Vec<Value> = bodies.iter().map(ask).collect();
+    // In company a product of matrices is added up in another order: the last digits differ, and a tie may fall otherwise.
+    let (mut words, mut other) = (0, 0);
+    for _ in 0..2 {
+        let together: Vec<Value> = std::thread::scope(|scope| {
+            let asking: Vec<_> = bodies.iter().map(|body| scope.spawn(move || ask(body))).collect();
+            asking.into_iter().map(|asking| asking.join().unwrap()).collect()
+        });
+        for (alone, together) in alone.iter().zip(&together) {
+            assert_eq!((&alone["words"], &alone["inference"]), (&together["words"], &together["inference"]));
+            for (word, probabilities) in alone["probabilities"].as_array().unwrap().iter().enumerate() {
+                let edge = |told: &Value| (told["heads"][word].clone(), told["labels"][word].clone());
+                let same = edge(alone) == edge(together)
+                    && (0..2).all(|at| {
+                        let both =
+                            [&probabilities[at], &together["probabilities"][word][at]].map(|p| p.as_f64().unwrap());
+                        (both[0] - both[1]).abs() < 1e-2
+                    });
+                words += 1;
+                other += usize::from(!same);
+            }
+        }
+    }
+    assert!(words > 1000 && other <= 3, "{other} of {words} words differ");
+    let metrics = server.get("/metrics").body;
+    for expected in [
+        "citree_http_requests_total{route=\"/v1/explain\",status=\"200\"} 180",
+        "citree_index_generation 1",
+        "citree_batch_requests_bucket",
+        "# EOF",
+    ] {
+        assert!(metrics.contains(expected), "no {expected} in\n{metrics}");
+    }
+}
+
+#[test]
+fn sigterm_finishes_open_requests_and_exits_with_0() {
+    let (sandbox, mut server) = served(&[]);
+    let body = json!({ "text": TEXT }).to_string();
+    let (first, second) = body.split_at(10);
+    let mut open = server.connect();
+    let more = format!("content-length: {}\r\n\r\n{first}", body.len());
+    open.write_all(head("POST", "/v1/explain", &more).as_bytes()).unwrap();
+    // Others are asking all the time: what they get, they get whole, and then nothing more.
+    let going = Arc::new(AtomicBool::new(true));
+    let clients: Vec<_> = (0..4)
+        .map(|_| {
+            let (address, going) = (server.address.clone(), going.clone());
+            std::thread::spawn(move || {
+                let mut whole = 0;
+                while going.load(Ordering::SeqCst) {
+                    let Ok(mut stream) = TcpStream::connect(&address) else { break };
+                    let body = json!({ "text": TEXT }).to_string();
+                    let more = format!("content-length: {}\r\nconnection: close\r\n\r\n{body}", body.len());
+                    let _ = stream.write_all(head("POST", "/v1/explain", &more).as_bytes());
+                    let answer = rest(&mut stream);
+                    assert!(
+                        answer.is_empty() || answer.starts_with("HTTP/1.1 200") && answer.ends_with("]}"),
+                        "{answer}"
+                    );
+                    whole += usize::from(!answer.is_empty());
+                }
+                whole
+            })
+        })
+        .collect();
+    eventually("some answers", || {
+        server.get("/metrics").body.contains("route=\"/v1/explain\",status=\"200\"").then_some(())
+    });
+    server.signal("-TERM");
+    eventually("no new connections", || TcpStream::connect(&server.address).is_err().then_some(()));
+    assert!(server.process.try_wait().unwrap().is_none(), "one request is still open");
+    open.write_all(second.as_bytes()).unwrap();
+    let answer = rest(&mut open);
+    assert!(answer.starts_with("HTTP/1.1 200") && answer.ends_with("]}"), "{answer}");
+    assert_eq!(server.wait(), Some(0));
+    going.store(false, Ordering::SeqCst);
+    assert!(clients.into_iter().map(|client| client.join().unwrap()).sum::<usize>() > 0);
+    let said = std::fs::read_to_string(sandbox.path("stderr")).unwrap();
+    assert!(said.contains("finishing open requests"), "{said}");
+}
+
+#[test]
+fn a_new_index_is_served_without_a_restart_and_without_a_failed_request() {
+    let (sandbox, server) = served(&[]);
+    let server = Arc::new(server);
+    assert_eq!(server.get("/readyz").json()["generation"], 1);
+    let going = Arc::new(AtomicBool::new(true));
+    let client = std::thread::spawn({
+        let (server, going) = (server.clone(), going.clone());
+        move || {
+            let mut generations = HashSet::new();
+            while going.load(Ordering::SeqCst) {
+                let answer = server.post("/v1/explain", &json!({ "text": TEXT, "count": 5 }));
+                assert_eq!(answer.status, 200, "{answer:?}");
+                generations.insert(answer.json()["generation"].as_u64());
+            }
+            generations
+        }
+    });
+    let output = sandbox.citree(&["index", "t.citree", "--treebank", "dev.conllu"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    eventually("generation 2", || (server.get("/readyz").json()["generation"] == 2).then_some(()));
+    let names: HashSet<String> = citree::treebank::read_all(&sandbox.path("dev.conllu"))
+        .unwrap()
+        .iter()
+        .map(|sentence| sentence.sent_id().unwrap().to_string())
+        .collect();
+    let answer = server.post("/v1/explain", &json!({ "text": TEXT })).json();
+    for edge in answer["sentences"][0]["edges"].as_array().unwrap() {
+        for citation in edge["attachment"]["citations"].as_array().unwrap() {
+            assert!(names.contains(citation["sent_id"].as_str().unwrap()), "{citation}");
+        }
+    }
+    going.store(false, Ordering::SeqCst);
+    assert!(client.join().unwrap().contains(&Some(2)));
+    assert_eq!(server.get("/v1/edges/1?generation=1").status, 409);
+    assert_eq!(server.get("/readyz").json()["sentences"], 20);
+
+    // One that cannot be opened changes nothing but what is said.
+    std::fs::write(sandbox.path("t.citree/index/CURRENT"), "gen-000009\n").unwrap();
+    eventually("a word about it", || {
+        std::fs::read_to_string(sandbox.path("stderr"))
+            .unwrap()
+            .contains("generation 9 of the index cannot be served")
+            .then_some(())
+    });
+    assert_eq!(server.get("/readyz").json()["generation"], 2);
+    assert_eq!(server.post("/v1/explain", &json!({ "text": TEXT })).status, 200);
+}
+
+#[test]
+fn every_answer_is_guarded_and_other_sites_are_not_answered() {
+    let (_sandbox, server) = served(&["--host", "parser.example"]);
+    for path in ["/", "/page.js", "/readyz", "/nothing", "/v1/parse"] {
+        let answer = server.get(path);
+        let policy = answer.header("content-security-policy").unwrap();
+        assert!(policy.contains("default-src 'none'") && policy.contains("script-src 'self'"), "{path}: {policy}");
+        assert!(!policy.contains("unsafe") && !policy.contains('*'), "{policy}");
+        assert_eq!(answer.header("x-content-type-options"), Some("nosniff"));
+    }
+    let status = |headers: &[(&str, &str)]| server.send("GET", "/readyz", headers, None).status;
+    assert_eq!(status(&[("host", "evil.example")]), 421, "a name that leads here is not ours");
+    assert_eq!(status(&[("host", "parser.example")]), 200);
+    assert_eq!(status(&[("host", "localhost:1")]), 200);
+    assert_eq!(status(&[("origin", "http://evil.example")]), 403);
+    assert_eq!(status(&[("origin", &format!("http://{}", server.address))]), 200);
+    let tag = server.get("/page.js").header("etag").unwrap().to_string();
+    assert_eq!(server.send("GET", "/page.js", &[("if-none-match", &tag)], None).status, 304);
+}
+
+#[test]
+fn what_cannot_be_served_is_said_before_anything_is() {
+    let sandbox = Sandbox::new();
+    let missing = sandbox.citree(&["serve", "no.citree", "--listen", "127.0.0.1:0"]);
+    assert_eq!(missing.status.code(), Some(2));
+    assert!(stderr(&missing).contains("citree train"), "{}", stderr(&missing));
+    sandbox.trained("t.citree");
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let output = sandbox.citree(&["serve", "t.citree", "--listen", &address]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("choose another port"), "{}", stderr(&output));
+    let output = sandbox.citree(&["serve", "t.citree", "--listen", "nonsense"]);
+    assert!(stderr(&output).contains("127.0.0.1:8080"), "{}", stderr(&output));
+    std::fs::remove_dir_all(sandbox.path("t.citree/index")).unwrap();
+    let output = sandbox.citree(&["serve", "t.citree", "--listen", "127.0.0.1:0"]);
+    assert!(stderr(&output).contains("citree index"), "{}", stderr(&output));
+    assert!(output.stdout.is_empty());
+}

@@ -1,0 +1,126 @@
+//! Options of `peers serve`.
+
+use anyhow::{Context, bail, ensure};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// How to use it.
+pub const USAGE: &str = "\
+usage: cargo xtask peers serve --bundle BUNDLE --dev FILE [OPTIONS]
+
+serve puts `citree serve` under load, on this machine alone.
+
+  --bundle BUNDLE   a bundle with an index
+  --dev FILE        a treebank; its sentences of 20 words are sent, 200 of them at most
+  --parts A,B,..    what to measure: latency, throughput, soak [default: latency,throughput]
+  --clients N       clients at the same time, in throughput and soak [default: 16]
+  --seconds N       seconds that each way is measured, after some to warm up [default: 20]
+  --rounds N        times that throughput is measured, all ways in turns [default: 3]
+  --soak-minutes N  minutes of good and bad requests, then SIGTERM [default: 10]
+
+It runs the program that `cargo build --release` makes, so build first. The exit status is 1 if soak found a failure.
+";
+
+/// Something that can be measured by itself.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Part {
+    /// One client, one request after the other.
+    Latency,
+    /// One client and many, with and without working on their requests together.
+    Throughput,
+    /// Many clients with good and bad requests, for a long time.
+    Soak,
+}
+
+const PARTS: [(&str, Part); 3] = [("latency", Part::Latency), ("throughput", Part::Throughput), ("soak", Part::Soak)];
+
+/// What to measure, and how.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Options {
+    pub bundle: PathBuf,
+    pub dev: PathBuf,
+    pub parts: Vec<Part>,
+    pub clients: usize,
+    /// How long each way is measured.
+    pub time: Duration,
+    pub rounds: usize,
+    pub soak: Duration,
+    /// The options as they were given, for the heading of the report.
+    pub given: String,
+}
+
+impl Options {
+    /// Reads pairs of name and value.
+    pub fn new(arguments: &[&str]) -> anyhow::Result<Self> {
+        let mut options = Self {
+            bundle: PathBuf::new(),
+            dev: PathBuf::new(),
+            parts: vec![Part::Latency, Part::Throughput],
+            clients: 16,
+            time: Duration::from_secs(20),
+            rounds: 3,
+            soak: Duration::from_secs(600),
+            given: arguments.join(" "),
+        };
+        for pair in arguments.chunks(2) {
+            let &[name, value] = pair else { bail!("{} needs a value\n\n{USAGE}", pair[0]) };
+            let number = || {
+                let number: u32 = value.parse().with_context(|| format!("{name} {value}: not a number"))?;
+                ensure!(number > 0, "{name} must be 1 or more");
+                anyhow::Ok(number)
+            };
+            match name {
+                "--bundle" => options.bundle = PathBuf::from(value),
+                "--dev" => options.dev = PathBuf::from(value),
+                "--parts" => options.parts = value.split(',').map(part).collect::<anyhow::Result<_>>()?,
+                "--clients" => options.clients = number()? as usize,
+                "--seconds" => options.time = Duration::from_secs(number()?.into()),
+                "--rounds" => options.rounds = number()? as usize,
+                "--soak-minutes" => options.soak = Duration::from_secs(60 * u64::from(number()?)),
+                _ => bail!("no option {name}\n\n{USAGE}"),
+            }
+        }
+        let complete = !options.bundle.as_os_str().is_empty() && !options.dev.as_os_str().is_empty();
+        ensure!(complete, "--bundle and --dev are needed\n\n{USAGE}");
+        Ok(options)
+    }
+}
+
+fn part(name: &str) -> anyhow::Result<Part> {
+    let known = PARTS.iter().find(|(known, _)| *known == name);
+    known.map(|(_, part)| *part).with_context(|| format!("--parts {name}: no such part\n\n{USAGE}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const INPUT: [&str; 4] = ["--bundle", "b", "--dev", "d"];
+
+    #[test]
+    fn all_but_the_long_part_are_measured_unless_some_are_named() {
+        assert_eq!(Options::new(&INPUT).expect("options").parts, [Part::Latency, Part::Throughput]);
+        let options = Options::new(&[&INPUT[..], &["--parts", "soak"]].concat()).expect("options");
+        assert_eq!(options.parts, [Part::Soak]);
+    }
+
+    #[test]
+    fn options_change_what_they_name() {
+        let more = ["--clients", "3", "--seconds", "5", "--rounds", "2", "--soak-minutes", "4"];
+        let options = Options::new(&[&INPUT[..], &more].concat()).expect("options");
+        assert_eq!((options.clients, options.rounds), (3, 2));
+        assert_eq!((options.time, options.soak), (Duration::from_secs(5), Duration::from_secs(240)));
+        assert_eq!(options.given, "--bundle b --dev d --clients 3 --seconds 5 --rounds 2 --soak-minutes 4");
+    }
+
+    #[test]
+    fn missing_input_impossible_values_and_unknown_names_are_refused_by_name() {
+        assert!(Options::new(&INPUT[..2]).expect_err("refused").to_string().contains("--dev"));
+        for wrong in [&["--clients", "0"][..], &["--seconds", "x"], &["--rounds"], &["--part", "soak"]] {
+            let refused = Options::new(&[&INPUT[..], wrong].concat()).expect_err("refused");
+            assert!(refused.to_string().contains(wrong[0]), "{refused}");
+        }
+        let refused = Options::new(&[&INPUT[..], &["--parts", "soak,speed"]].concat()).expect_err("refused");
+        assert!(refused.to_string().contains("--parts speed"), "{refused}");
+    }
+}

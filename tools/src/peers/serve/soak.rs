@@ -1,0 +1,152 @@
+//! Good and bad requests of many clients for a long time: nothing may fail but what deserves it, memory may not grow, and
+//! SIGTERM in the middle of it all must end the server in good order.
+
+mod bad;
+mod good;
+mod report;
+mod tally;
+
+use super::Options;
+use super::client::Broken;
+use super::process::Process;
+use crate::search::say;
+use anyhow::Context;
+use bad::Bad;
+use citree::random::Random;
+use good::{Good, Line};
+use report::{End, Report, Sample};
+use std::net::SocketAddr;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+use tally::{Outcome, Tally};
+
+/// Every run draws the same requests, as far as the clients get.
+const SEED: u64 = 7;
+/// One request in so many is bad.
+const BAD: usize = 10;
+/// Most requests of one client.
+const MOST: usize = 10_000_000;
+/// How often memory is looked at; and how soon the first look counts, since at first all of it grows.
+const SAMPLE: Duration = Duration::from_secs(10);
+const WARM_UP: Duration = Duration::from_secs(30);
+/// After something went wrong, so that a server that is gone is not asked a thousand times a second.
+const PAUSE: Duration = Duration::from_millis(100);
+/// Most of the server's own words that are shown after a failure.
+const SAID: usize = 40;
+
+/// What all clients know.
+struct Shared {
+    address: SocketAddr,
+    good: Good,
+    bad: Vec<Bad>,
+    /// When the server was asked to stop; set before it is.
+    stop: OnceLock<Instant>,
+    /// The server has ended.
+    over: AtomicBool,
+}
+
+/// Loads a server with everything, stops it and reports.
+pub fn soak(options: &Options, sentences: &[Vec<String>]) -> anyhow::Result<Report> {
+    let mut server = Process::start(&options.bundle, &[])?;
+    let ready = serde_json::from_slice(&server.get("/readyz")?.body).context("/readyz is not JSON")?;
+    let address = server.address;
+    let (good, bad) = (Good::new(address, sentences, &ready)?, bad::all(address, &sentences[0]));
+    let shared = Shared { address, good, bad, stop: OnceLock::new(), over: AtomicBool::new(false) };
+    let mut tally = Tally::default();
+    let (samples, end) = std::thread::scope(|scope| {
+        let shared = &shared;
+        let clients: Vec<_> = (0..options.clients).map(|number| scope.spawn(move || client(shared, number))).collect();
+        let watched = watch(&mut server, options.soak, &shared.stop);
+        // Whatever it was, the clients must end, too.
+        shared.over.store(true, Ordering::SeqCst);
+        for client in clients {
+            tally.add(client.join().ok().context("a client panicked")?);
+        }
+        watched
+    })?;
+    let report = Report { clients: options.clients, time: options.soak, tally, samples, end };
+    if report.failed() {
+        let said = server.said();
+        let lines: Vec<&str> = said.lines().collect();
+        say(&format!("the server said:\n{}", lines[lines.len().saturating_sub(SAID)..].join("\n")))?;
+    }
+    Ok(report)
+}
+
+/// Looks at memory until the time is over, then stops the server under load.
+fn watch(server: &mut Process, time: Duration, stop: &OnceLock<Instant>) -> anyhow::Result<(Vec<Sample>, End)> {
+    let start = Instant::now();
+    let mut samples = Vec::new();
+    let mut next = SAMPLE;
+    while next <= time {
+        while let Some(left) = next.checked_sub(start.elapsed()).filter(|left| !left.is_zero()) {
+            std::thread::sleep(left.min(Duration::from_secs(1)));
+            if let Some(status) = server.ended()? {
+                return Ok((samples, End::by_itself(status)));
+            }
+        }
+        // It cannot be read if the server ends just now, which is found in the next turn.
+        if let (true, Ok(mib)) = (next >= WARM_UP, server.resident()) {
+            samples.push(Sample { minutes: next.as_secs_f64() / 60.0, mib });
+            if next.as_secs().is_multiple_of(60) {
+                say(&format!("soak: {} of {} min, {mib:.1} MiB", next.as_secs() / 60, time.as_secs() / 60))?;
+            }
+        }
+        next += SAMPLE;
+    }
+    let counted = server.metrics().and_then(|metrics| {
+        Ok((metrics.value("citree_panics_total")? as u64, metrics.value("citree_connections")? as u64))
+    });
+    let asked = Instant::now();
+    stop.get_or_init(|| asked);
+    let status = server.stop();
+    Ok((samples, End::stopped(status, asked.elapsed(), counted)))
+}
+
+/// One client, until the server has ended.
+fn client(shared: &Shared, number: usize) -> Tally {
+    let mut random = Random::branch(SEED, &format!("client {number}"));
+    let mut line = Line::new(shared.address);
+    let mut tally = Tally::default();
+    for _ in 0..MOST {
+        if shared.over.load(Ordering::SeqCst) {
+            break;
+        }
+        if random.below(BAD) == 0 {
+            let bad = &shared.bad[random.below(shared.bad.len())];
+            let outcome = bad.send(shared.address);
+            if outcome == Outcome::Unanswered && shared.stop.get().is_some() {
+                break;
+            }
+            tally.bad(bad.name, outcome);
+            continue;
+        }
+        let (name, request) = shared.good.draw(&mut random);
+        let sent = Instant::now();
+        let answer = line.ask(&request);
+        let took = sent.elapsed();
+        let stop = shared.stop.get();
+        // Those that wait when the server is asked to stop are the ones that it must still answer.
+        let was_open = stop.is_some_and(|&stop| sent < stop);
+        match answer {
+            Ok(answer) => {
+                tally.good(name, &answer, took);
+                tally.open_answered += u64::from(was_open);
+                if answer.status == 503 {
+                    std::thread::sleep(PAUSE);
+                }
+            }
+            // From then on connections end between requests; that is no failure.
+            Err(Broken::Unanswered(_)) if stop.is_some() => {
+                tally.open_unanswered += u64::from(was_open);
+                break;
+            }
+            Err(broken) => {
+                tally.broken(name, &broken);
+                std::thread::sleep(PAUSE);
+            }
+        }
+    }
+    tally
+}
