@@ -49,7 +49,10 @@ impl Explainer {
         let reading = Reading { parse, head_scores, label_scores, head_states, label_states };
         match self.inference() {
             Inference::Sum if !self.settings.exact => Ok(reading),
-            _ => self.reread(reading),
+            _ => {
+                self.require_instances()?;
+                self.reread(reading)
+            }
         }
     }
 

@@ -78,7 +78,7 @@ pub(super) async fn parse(State(app): State<App>, http: Request) -> Result<Respo
             sentences: context.read().map(|(sentence, reading)| ParsedSentence::new(sentence, reading)).collect(),
         }),
     };
-    app.ask(Ask { sentences, inference: Inference::Sum, more: 0, answer: Box::new(answer) }).await
+    app.ask(Ask { sentences, inference: Inference::Sum, more: 0, again: false, answer: Box::new(answer) }).await
 }
 
 /// Explain the edges of sentences.
@@ -106,7 +106,7 @@ pub(super) async fn explain(State(app): State<App>, http: Request) -> Result<Res
     let question = request.question(&sentences, app.limits())?;
     let title = format!("Explained by {}", app.name());
     let answer = move |context: &Context<'_>| explained(context, &question, format, &title);
-    app.ask(Ask { sentences, inference: request.inference()?, more: 0, answer: Box::new(answer) }).await
+    app.ask(Ask { sentences, inference: request.inference()?, more: 0, again: false, answer: Box::new(answer) }).await
 }
 
 fn explained(context: &Context<'_>, question: &Question, format: Format, title: &str) -> Result<Reply, Problem> {
@@ -158,7 +158,9 @@ pub(super) async fn neighbors(State(app): State<App>, http: Request) -> Result<R
             let named = found.named(edges, sentence.sent_id, |id| sentence.form(id))?;
             Reply::json(&Neighbors { generation: context.current.generation, edges: vec![named] })
         };
-        return app.ask(Ask { sentences: Vec::new(), inference, more: 0, answer: Box::new(answer) }).await;
+        return app
+            .ask(Ask { sentences: Vec::new(), inference, more: 0, again: false, answer: Box::new(answer) })
+            .await;
     }
     let sentences = request.sentences(app.current().explainer.parser(), app.limits())?;
     let ask = explain::Ask { space, count, gold: request.gold, exact: request.exact, others: request.others };
@@ -178,7 +180,7 @@ pub(super) async fn neighbors(State(app): State<App>, http: Request) -> Result<R
         }
         Reply::json(&Neighbors { generation: context.current.generation, edges })
     };
-    app.ask(Ask { sentences: Vec::new(), inference, more, answer: Box::new(answer) }).await
+    app.ask(Ask { sentences: Vec::new(), inference, more, again: false, answer: Box::new(answer) }).await
 }
 
 fn conllu(sentences: impl Iterator<Item = Sentence>) -> Result<Reply, Problem> {

@@ -4,6 +4,7 @@
 use super::engine::{Bounds, Engine, Work};
 use super::limits::Limits;
 use super::live::{Current, Live};
+use super::memory::{Key, Memory, Readings};
 use super::metrics::Metrics;
 use super::problem::Problem;
 use crate::explain::{Explainer, Inference, Reading};
@@ -21,6 +22,8 @@ pub(super) struct Ask {
     pub(super) inference: Inference,
     /// Work beyond that, in words.
     pub(super) more: usize,
+    /// Whether the same sentences will be asked about again soon, as the page does.
+    pub(super) again: bool,
     /// Makes the answer; called again, for this request alone, where something failed.
     pub(super) answer: Box<Answer>,
 }
@@ -68,6 +71,7 @@ impl Reply {
 pub(super) struct Compute {
     live: Arc<Live>,
     metrics: Arc<Metrics>,
+    memory: Memory,
 }
 
 impl Compute {
@@ -80,7 +84,7 @@ impl Compute {
     ) -> std::io::Result<Engine<Self>> {
         let bounds =
             Bounds { threads, together: limits.batch, waiting: limits.waiting_words, patience: limits.waiting_time };
-        Engine::start(Self { live: live.clone(), metrics: metrics.clone() }, bounds)
+        Engine::start(Self { live: live.clone(), metrics: metrics.clone(), memory: Memory::default() }, bounds)
     }
 }
 
@@ -99,7 +103,13 @@ impl Work for Compute {
 
     fn work(&self, asks: &[&Ask], done: &mut dyn FnMut(usize, Self::Answer)) {
         let current = self.live.current();
-        let sentences: Vec<Sentence> = asks.iter().flat_map(|ask| ask.sentences.iter().cloned()).collect();
+        // What the sum rule takes is not worth remembering.
+        let slow = |ask: &Ask| ask.again && ask.inference != Inference::Sum;
+        let key = |ask: &Ask| slow(ask).then(|| Key::new(&current, ask.inference, &ask.sentences));
+        let keys: Vec<Option<Key>> = asks.iter().map(|ask| key(ask)).collect();
+        let known: Vec<Option<Readings>> = keys.iter().map(|key| self.memory.recall(key.as_ref()?)).collect();
+        let unknown = asks.iter().zip(&known).filter(|(_, known)| known.is_none());
+        let sentences: Vec<Sentence> = unknown.flat_map(|(ask, _)| ask.sentences.iter().cloned()).collect();
         let mut analyses = match current.explainer.parser().analyse(&sentences) {
             Ok(analyses) => analyses,
             // Alone it is its own fault; of several, each is tried alone.
@@ -114,19 +124,25 @@ impl Work for Compute {
         let mut order: Vec<(usize, usize)> = Vec::with_capacity(asks.len());
         for (place, ask) in asks.iter().enumerate() {
             order.push((place, first));
-            first += ask.sentences.len();
+            first += if known[place].is_none() { ask.sentences.len() } else { 0 };
         }
         // Nobody waits for those that compare with every training edge but themselves.
         order.sort_by_key(|&(place, _)| asks[place].inference != Inference::Sum);
         for (place, first) in order {
             let ask = asks[place];
-            let own: Vec<_> = analyses[first..][..ask.sentences.len()].iter_mut().map(Option::take).collect();
-            let answer = || {
+            let mut answer = || {
                 let explainer = current.explainer.deciding_by(ask.inference)?;
-                let readings: Vec<Option<Reading>> = own
-                    .into_iter()
-                    .map(|analysis| analysis.map(|analysis| explainer.reading(analysis)).transpose())
-                    .collect::<crate::error::Result<_>>()?;
+                let readings = match &known[place] {
+                    Some(readings) => readings.clone(),
+                    None => {
+                        let own = analyses[first..][..ask.sentences.len()].iter_mut().map(Option::take);
+                        let read = own.map(|analysis| analysis.map(|analysis| explainer.reading(analysis)).transpose());
+                        Arc::new(read.collect::<crate::error::Result<Vec<_>>>()?)
+                    }
+                };
+                if let (Some(key), None) = (&keys[place], &known[place]) {
+                    self.memory.keep(key.clone(), &readings);
+                }
                 let (current, sentences) = (&*current, ask.sentences.as_slice());
                 (ask.answer)(&Context { current, explainer: &explainer, sentences, readings: &readings })
             };

@@ -77,6 +77,9 @@ struct Job<W: Work> {
     since: Instant,
 }
 
+/// Where an answer goes; `None` once it went.
+type Reply<T> = Option<oneshot::Sender<Result<T, Overloaded>>>;
+
 impl<W: Work> Engine<W> {
     pub(super) fn start(work: W, bounds: Bounds) -> std::io::Result<Self> {
         let state = Mutex::new(State { jobs: VecDeque::new(), size: 0, closed: false });
@@ -185,11 +188,7 @@ impl<W: Work> Queue<W> {
     }
 
     /// Works on asks and sends the answers it gets; an error is a panic.
-    fn guarded(
-        &self,
-        asks: &[&W::Ask],
-        replies: &mut [Option<oneshot::Sender<Result<W::Answer, Overloaded>>>],
-    ) -> Result<(), ()> {
+    fn guarded(&self, asks: &[&W::Ask], replies: &mut [Reply<W::Answer>]) -> Result<(), ()> {
         let mut done = |place: usize, answer: W::Answer| {
             if let Some(reply) = replies.get_mut(place) {
                 send(reply, answer);
@@ -199,7 +198,7 @@ impl<W: Work> Queue<W> {
     }
 }
 
-fn send<T>(reply: &mut Option<oneshot::Sender<Result<T, Overloaded>>>, answer: T) {
+fn send<T>(reply: &mut Reply<T>, answer: T) {
     // Whoever asked may have gone.
     let _ = reply.take().map(|reply| reply.send(Ok(answer)));
 }

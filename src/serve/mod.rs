@@ -19,6 +19,7 @@ mod guard;
 mod health;
 mod limits;
 mod live;
+mod memory;
 mod metrics;
 mod openapi;
 mod page;

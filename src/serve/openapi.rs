@@ -41,10 +41,10 @@ fn explained(name: &str) -> String {
 fn moved(schema: &mut Value) {
     match schema {
         Value::Object(members) => {
-            if let Some(Value::String(reference)) = members.get_mut("$ref") {
-                if let Some(name) = reference.strip_prefix("#/$defs/") {
-                    *reference = format!("#/components/schemas/{}", explained(name));
-                }
+            if let Some(Value::String(reference)) = members.get_mut("$ref")
+                && let Some(name) = reference.strip_prefix("#/$defs/")
+            {
+                *reference = format!("#/components/schemas/{}", explained(name));
             }
             members.values_mut().for_each(moved);
         }

@@ -117,7 +117,8 @@ pub(super) async fn look(
     app: &App,
     answer: impl Fn(&Context<'_>) -> Result<Reply, Problem> + Send + Sync + 'static,
 ) -> Result<Response, Problem> {
-    app.ask(Ask { sentences: Vec::new(), inference: Inference::Sum, more: 0, answer: Box::new(answer) }).await
+    app.ask(Ask { sentences: Vec::new(), inference: Inference::Sum, more: 0, again: false, answer: Box::new(answer) })
+        .await
 }
 
 /// The training sentences that contain what is looked for.

@@ -6,11 +6,13 @@ use super::compute::{Ask, Context, Reply};
 use super::problem::Problem;
 use super::request::{self, ExplainRequest};
 use super::training::{self, Find};
-use crate::explain::html::{Tree, view};
-use crate::explain::{Alternative, Explanation, NamedEdge, Question};
+use crate::explain::html::Tree;
+use crate::explain::html::view::{self, Neighborhood};
+use crate::explain::{Alternative, Explanation, Question};
 use crate::support::Task;
 use axum::extract::{Query, Request, State};
 use axum::response::Response;
+use citree_index::Hit;
 use serde::Deserialize;
 
 /// Alternatives listed beside what was chosen.
@@ -42,7 +44,7 @@ pub(super) async fn sentence(State(app): State<App>, http: Request) -> Result<Re
         let trees: String = read(context).map(|explanation| view::sentence(&explanation)).collect();
         Ok(numbered(context, &trees))
     };
-    app.ask(Ask { sentences, inference: request.inference()?, more: 0, answer: Box::new(answer) }).await
+    app.ask(Ask { sentences, inference: request.inference()?, more: 0, again: true, answer: Box::new(answer) }).await
 }
 
 /// The explanation of one edge, and why not another, if that was asked.
@@ -51,7 +53,7 @@ pub(super) async fn edge(State(app): State<App>, http: Request) -> Result<Respon
     let sentences = request.sentences(app.current().explainer.parser(), app.limits())?;
     let question = request.question(&sentences, app.limits())?;
     let answer = move |context: &Context<'_>| explained(context, &question);
-    app.ask(Ask { sentences, inference: request.inference()?, more: 0, answer: Box::new(answer) }).await
+    app.ask(Ask { sentences, inference: request.inference()?, more: 0, again: true, answer: Box::new(answer) }).await
 }
 
 fn explained(context: &Context<'_>, question: &Question) -> Result<Reply, Problem> {
@@ -137,21 +139,16 @@ fn shown(context: &Context<'_>, wanted: &Wanted, count: usize) -> Result<Reply, 
         let edge = word.checked_sub(1).and_then(|at| sentence.words.get(at)?.edge);
         let missing = || Problem::missing(format!("word {word} of this sentence has no edge in the index"));
         let edge = edge.ok_or_else(missing)?;
-        let mut found: Vec<(&str, NamedEdge, Vec<Vec<String>>, Option<f32>)> = Vec::new();
-        for (what, space) in
+        let mut found = Vec::new();
+        for (similar_to, space) in
             [("to the model that finds heads", Task::Heads), ("to the model that names edges", Task::Labels)]
         {
             let near = context.explainer.neighbors_of(edge, space, count, true)?;
-            let words = near
-                .hits
-                .iter()
-                .map(|hit| Ok(edges.source(hit.edge)?.1.words.clone()))
-                .collect::<crate::error::Result<_>>()?;
-            let named = near.named(edges, &sentence.sent_id, |id| match id {
-                0 => "ROOT",
-                _ => words_at(&sentence.words, id),
-            })?;
-            found.push((what, named, words, context.explainer.recall(space)));
+            let words_of = |hit: &Hit| Ok(edges.source(hit.edge)?.1.words.clone());
+            let sentences = near.hits.iter().map(words_of).collect::<crate::error::Result<_>>()?;
+            let form = |id: usize| id.checked_sub(1).map_or("ROOT", |at| words[at].as_str());
+            let edge = near.named(edges, &sentence.sent_id, form)?;
+            found.push(Neighborhood { similar_to, edge, sentences, recall: context.explainer.recall(space) });
         }
         html.push_str(&format!(
             "<section class=\"panel open\" id=\"panel\">{}</section>",
@@ -159,10 +156,6 @@ fn shown(context: &Context<'_>, wanted: &Wanted, count: usize) -> Result<Reply, 
         ));
     }
     Ok(numbered(context, &html))
-}
-
-fn words_at(words: &[super::answers::TrainingWord], id: usize) -> &str {
-    words.get(id - 1).map_or("", |word| word.form.as_str())
 }
 
 /// Training sentences that contain something, as a list of links.

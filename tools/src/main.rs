@@ -14,8 +14,7 @@ usage: cargo xtask NAME
   tidy   check the house rules over every file of the repository; list each violation as file:line
   peers  measure against others: `peers train` is the speed of training and parsing next to PyTorch's, `peers bert` that of
          BERT's features, `peers joint` what one encoder for heads and labels saves, `peers search` that of nearest-neighbour search next to four libraries, `peers growth` our own
-         with more rows, `peers explain` what explaining costs, `peers serve` what the server
-         bears
+         with more rows, `peers explain` what explaining costs, `peers serve` what the server bears
 ";
 
 fn main() -> anyhow::Result<ExitCode> {

@@ -85,15 +85,28 @@ pub fn training(tree: &Tree<'_>, number: u32, sent_id: &str, document: &str) -> 
     )
 }
 
-/// A training edge's neighbours in the spaces of both models.
-pub fn neighbors(tree: &Tree<'_>, found: &[(&str, NamedEdge, Vec<Vec<String>>, Option<f32>)]) -> String {
-    let Some((_, edge, _, _)) = found.first() else { return String::new() };
+/// A training edge with its neighbours in the eyes of one model.
+#[derive(Clone, Debug)]
+pub struct Neighborhood {
+    /// Whose eyes.
+    pub similar_to: &'static str,
+    /// The edge and its neighbours.
+    pub edge: NamedEdge,
+    /// The words of each neighbour's sentence.
+    pub sentences: Vec<Vec<String>>,
+    /// The share of nearest edges that the search finds, if that was measured.
+    pub recall: Option<f32>,
+}
+
+/// A training edge's neighbours, model by model.
+pub fn neighbors(tree: &Tree<'_>, found: &[Neighborhood]) -> String {
+    let Some(Neighborhood { edge, .. }) = found.first() else { return String::new() };
     let word = |word| Name::of_word(tree.words, word).html();
     let title = format!("{} is <em>{}</em> of {}", word(edge.dependent), isolated(&edge.label), word(edge.head));
     let mut html = format!(
         "<header><h3 tabindex=\"-1\">{title}</h3><a class=\"close\" href=\"#\" data-close>Close</a></header>\n<div class=\"sides\">\n"
     );
-    for (what, edge, sentences, recall) in found {
+    for Neighborhood { similar_to, edge, sentences, recall } in found {
         let coverage = Coverage {
             score: 0.0,
             margin: None,
@@ -106,7 +119,7 @@ pub fn neighbors(tree: &Tree<'_>, found: &[(&str, NamedEdge, Vec<Vec<String>>, O
         html.push_str(&format!(
             "<section><h4>Most similar {}</h4>\n<p class=\"coverage\">{} of {} {} labelled <em>{}</em> too.</p>\n\
              <p class=\"small\">{}</p>\n<ol class=\"citations\">\n",
-            escape(what),
+            escape(similar_to),
             same,
             counted(edge.neighbors.len(), "neighbour"),
             if same == 1 { "is" } else { "are" },

@@ -24,8 +24,8 @@ pub fn latency(options: &Options, sentences: &[Vec<String>]) -> anyhow::Result<S
     }
     server.stop()?;
     Ok(format!(
-        "One client, one connection, one sentence of {WORDS} words after the other ({} sentences), {} s each after {} s to warm \
-         up:\n\n{}",
+        "One client, one connection, one sentence of {WORDS} words after the other ({} sentences), {} s each after \
+         {} s to warm up:\n\n{}",
         sentences.len(),
         options.time.as_secs(),
         WARM_UP.as_secs(),

@@ -1,5 +1,5 @@
-//! Good and bad requests of many clients for a long time: nothing may fail but what deserves it, memory may not grow, and
-//! SIGTERM in the middle of it all must end the server in good order.
+//! Good and bad requests of many clients for a long time: nothing may fail but what deserves it, memory may not grow,
+//! and SIGTERM in the middle of it all must end the server in good order.
 
 mod bad;
 mod good;

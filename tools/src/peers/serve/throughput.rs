@@ -51,8 +51,8 @@ pub fn throughput(options: &Options, sentences: &[Vec<String>]) -> anyhow::Resul
     alone.stop()?;
     together.stop()?;
     let mut out = format!(
-        "Requests a second, each one sentence of {WORDS} words ({} sentences), {} s each way after {} s to warm up, {} rounds in \
-         turns; each request by itself is `--max-batch 1`:\n",
+        "Requests a second, each one sentence of {WORDS} words ({} sentences), {} s each way after {} s to warm up, \
+         {} rounds in turns; each request by itself is `--max-batch 1`:\n",
         sentences.len(),
         options.time.as_secs(),
         WARM_UP.as_secs(),

@@ -9,8 +9,8 @@ use std::borrow::Cow;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-/// A connection that has been idle for longer is not used again: the server closes it soon, and a request that meets the
-/// closing would seem to have failed.
+/// A connection that has been idle for longer is not used again: the server closes it soon, and a request that meets
+/// the closing would seem to have failed.
 const IDLE: Duration = Duration::from_secs(5);
 
 /// All good requests there are.
