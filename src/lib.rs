@@ -7,7 +7,7 @@
 //! head into an edge vector → [`support`] sums the vectors of all gold edges → [`score`] compares candidates with the
 //! sums → [`model`] keeps all of that in a folder → [`indexing`] keeps every gold edge beside it → [`parse`] chooses
 //! trees → [`train`] learns the whole → [`explain`] names the training edges behind a parse → [`evaluate`] judges; [`lab`]
-//! makes the paper's experiments with all of it.
+//! makes the paper's experiments with all of it, [`serve`] puts it on a page and behind an API.
 //! [`ops`] has the tensor operations, [`config`] every setting; [`fetch`] gets treebanks.
 //!
 //! Train, index, parse and explain, in twenty lines:

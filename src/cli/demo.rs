@@ -24,7 +24,8 @@ const SENTENCE: &str = "Anna didn't find the old letters in the kitchen.";
 Examples:
   citree demo
   citree demo \"My neighbour bought three bottles of milk.\"
-  citree demo --keep demo.citree && echo 'It rained.' | citree explain demo.citree --text")]
+  citree demo --keep demo.citree && echo 'It rained.' | citree explain demo.citree --text
+  citree serve demo.citree                        and look at it in a browser")]
 pub struct Args {
     /// The sentence to parse
     #[arg(default_value = SENTENCE)]
