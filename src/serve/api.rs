@@ -12,6 +12,9 @@ use axum::http::StatusCode;
 use axum::http::header::{ACCEPT, HeaderMap};
 use axum::response::Response;
 
+/// How much work a contrast is, in words: all training edges are compared and sorted.
+const CONTRASTING: usize = 100;
+
 /// The forms that an answer can have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Format {
@@ -78,7 +81,7 @@ pub(super) async fn parse(State(app): State<App>, http: Request) -> Result<Respo
             sentences: context.read().map(|(sentence, reading)| ParsedSentence::new(sentence, reading)).collect(),
         }),
     };
-    app.ask(Ask { sentences, inference: Inference::Sum, more: 0, again: false, answer: Box::new(answer) }).await
+    app.ask(Ask::new(sentences, Inference::Sum, answer)).await
 }
 
 /// Explain the edges of sentences.
@@ -105,8 +108,9 @@ pub(super) async fn explain(State(app): State<App>, http: Request) -> Result<Res
     let sentences = request.sentences(app.current().explainer.parser(), app.limits())?;
     let question = request.question(&sentences, app.limits())?;
     let title = format!("Explained by {}", app.name());
+    let more = question.why_not.len() * sentences.len() * CONTRASTING;
     let answer = move |context: &Context<'_>| explained(context, &question, format, &title);
-    app.ask(Ask { sentences, inference: request.inference()?, more: 0, again: false, answer: Box::new(answer) }).await
+    app.ask(Ask::new(sentences, request.inference()?, answer).with_more(more)).await
 }
 
 fn explained(context: &Context<'_>, question: &Question, format: Format, title: &str) -> Result<Reply, Problem> {
@@ -148,7 +152,6 @@ pub(super) async fn neighbors(State(app): State<App>, http: Request) -> Result<R
     Format::accepted(http.headers(), &[Format::Json])?;
     let request: NeighborsRequest = request::read(http, app.limits()).await?;
     let (space, count) = (request.space(), request.count(app.limits())?);
-    let inference = Inference::Sum;
     if let Some(edge) = request.edge {
         let answer = move |context: &Context<'_>| {
             super::training::known(context.current, edge, request.generation)?;
@@ -158,9 +161,7 @@ pub(super) async fn neighbors(State(app): State<App>, http: Request) -> Result<R
             let named = found.named(edges, sentence.sent_id, |id| sentence.form(id))?;
             Reply::json(&Neighbors { generation: context.current.generation, edges: vec![named] })
         };
-        return app
-            .ask(Ask { sentences: Vec::new(), inference, more: 0, again: false, answer: Box::new(answer) })
-            .await;
+        return app.ask(Ask::new(Vec::new(), Inference::Sum, answer)).await;
     }
     let sentences = request.sentences(app.current().explainer.parser(), app.limits())?;
     let ask = explain::Ask { space, count, gold: request.gold, exact: request.exact, others: request.others };
@@ -180,7 +181,7 @@ pub(super) async fn neighbors(State(app): State<App>, http: Request) -> Result<R
         }
         Reply::json(&Neighbors { generation: context.current.generation, edges })
     };
-    app.ask(Ask { sentences: Vec::new(), inference, more, again: false, answer: Box::new(answer) }).await
+    app.ask(Ask::new(Vec::new(), Inference::Sum, answer).with_more(more)).await
 }
 
 fn conllu(sentences: impl Iterator<Item = Sentence>) -> Result<Reply, Problem> {

@@ -17,15 +17,36 @@ pub(super) const COMPARING: usize = 20;
 /// A request, ready to be worked on.
 pub(super) struct Ask {
     /// What it wants parsed; may be empty.
-    pub(super) sentences: Vec<Sentence>,
+    sentences: Vec<Sentence>,
     /// The rule that decides.
-    pub(super) inference: Inference,
+    inference: Inference,
     /// Work beyond that, in words.
-    pub(super) more: usize,
+    more: usize,
     /// Whether the same sentences will be asked about again soon, as the page does.
-    pub(super) again: bool,
+    again: bool,
     /// Makes the answer; called again, for this request alone, where something failed.
-    pub(super) answer: Box<Answer>,
+    answer: Box<Answer>,
+}
+
+impl Ask {
+    /// A request about some sentences, or about none.
+    pub(super) fn new(
+        sentences: Vec<Sentence>,
+        inference: Inference,
+        answer: impl Fn(&Context<'_>) -> Result<Reply, Problem> + Send + Sync + 'static,
+    ) -> Self {
+        Self { sentences, inference, more: 0, again: false, answer: Box::new(answer) }
+    }
+
+    /// The same where it is more work than parsing so many words.
+    pub(super) fn with_more(self, more: usize) -> Self {
+        Self { more, ..self }
+    }
+
+    /// The same where more will be asked about these sentences.
+    pub(super) fn coming_again(self) -> Self {
+        Self { again: true, ..self }
+    }
 }
 
 type Answer = dyn Fn(&Context<'_>) -> Result<Reply, Problem> + Send + Sync;

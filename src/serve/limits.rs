@@ -46,7 +46,7 @@ impl Default for Limits {
             sentences: 64,
             words: 4000,
             sentence_words: 400,
-            compared_words: 200,
+            compared_words: 100,
             count: 100,
             citations: 20_000,
             why_not: 8,

@@ -10,9 +10,13 @@ use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::Request;
 use axum::http::StatusCode;
 use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE};
+use http_body_util::LengthLimitError;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
+
+/// The most characters of a word.
+const MOST_LETTERS: usize = 400;
 
 /// Sentences to parse: exactly one of the three.
 #[derive(Clone, Debug, Default, Deserialize, ToSchema)]
@@ -141,7 +145,6 @@ pub(super) async fn read<T: FromText>(request: Request, limits: &Limits) -> Resu
 
 /// The whole body, however slowly it comes, if it comes in time.
 async fn body(body: Body, limits: &Limits) -> Result<Bytes, Problem> {
-    // One byte more than allowed tells what is too long from what breaks off.
     let read = tokio::time::timeout(limits.body_time, to_bytes(body, limits.body));
     match read.await {
         Err(_) => {
@@ -149,8 +152,8 @@ async fn body(body: Body, limits: &Limits) -> Result<Bytes, Problem> {
             Err(Problem::new(StatusCode::REQUEST_TIMEOUT, detail))
         }
         Ok(Err(error)) => {
-            let mut causes = std::iter::successors(Some(&error as &dyn std::error::Error), |error| error.source());
-            match causes.any(|cause| cause.to_string().contains("length limit exceeded")) {
+            let cause = std::error::Error::source(&error);
+            match cause.is_some_and(|cause| cause.is::<LengthLimitError>()) {
                 true => Err(too_large(limits)),
                 false => Err(Problem::bad("the body broke off")),
             }
@@ -209,19 +212,35 @@ impl ExplainRequest {
                 by
             }
         };
-        if self.why_not.len() > limits.why_not {
-            return Err(Problem::unfit(format!("`why_not` has at most {} alternatives here", limits.why_not)));
+        let contrasts = self.why_not.len() * sentences.len();
+        if contrasts > limits.why_not {
+            return Err(Problem::unfit(format!(
+                "`why_not` asks for {contrasts} contrasts, one for each alternative and sentence; at most {} at a time here",
+                limits.why_not
+            )));
         }
         let why_not: Vec<Alternative> = self
             .why_not
             .iter()
             .map(|text| text.parse().map_err(|error: &str| Problem::unfit(format!("`why_not`: {error}"))))
             .collect::<Result<_, _>>()?;
+        if self.edges.len() > limits.sentence_words {
+            return Err(Problem::unfit(format!("`edges` has at most {} words here", limits.sentence_words)));
+        }
         let explained = |sentence: &Sentence| match self.edges.len() {
             0 => sentence.words().len(),
             some => some,
         };
-        bounded(2 * count * sentences.iter().map(explained).sum::<usize>(), limits)?;
+        let explained = sentences.iter().map(explained).sum::<usize>();
+        bounded(2 * count * explained, limits)?;
+        let fine = by.iter().filter(|by| !matches!(by, By::Label | By::Prefix(1))).count();
+        if explained * fine > limits.compared_words {
+            return Err(Problem::unfit(format!(
+                "splitting {explained} edges by document, prefix, dependent or head takes too long: at most {} at a time here, \
+                 counted for each; name fewer `edges`",
+                limits.compared_words
+            )));
+        }
         let options = Options { count, by, words: self.edges.clone(), below: self.below };
         Ok(Question { options, why_not, flip: false })
     }
@@ -279,8 +298,15 @@ fn sentences(
 ) -> Result<Vec<Sentence>, Problem> {
     let sentences: Vec<Sentence> = match (text, conllu, words) {
         (Some(text), None, None) => {
-            let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
-            lines.take(limits.sentences + 1).map(|line| parser.split(line)).collect()
+            let lines = text.lines().map(str::trim).filter(|line| !line.is_empty()).take(limits.sentences + 1);
+            // What is far too long is not even cut into words.
+            if let Some(long) = lines.clone().find(|line| line.len() > limits.sentence_words * MOST_LETTERS / 4) {
+                return Err(Problem::unfit(format!(
+                    "a line of {} bytes is too long for one sentence; split it",
+                    long.len()
+                )));
+            }
+            lines.map(|line| parser.split(line)).collect()
         }
         (None, Some(conllu), None) => {
             Reader::new(conllu.as_bytes(), "conllu").take(limits.sentences + 1).collect::<Result<_, _>>()?
@@ -297,6 +323,10 @@ fn sentences(
         return Err(Problem::unfit(format!(
             "a sentence has {long} words, at most {most} can be parsed here; split it"
         )));
+    }
+    let letters = sentences.iter().flat_map(|sentence| sentence.forms()).map(|form| form.chars().count());
+    if let Some(long) = letters.max().filter(|letters| *letters > MOST_LETTERS) {
+        return Err(Problem::unfit(format!("a word has {long} characters, at most {MOST_LETTERS} are read here")));
     }
     if lengths().sum::<usize>() > limits.words {
         return Err(Problem::unfit(format!("at most {} words at a time here", limits.words)));

@@ -117,8 +117,7 @@ pub(super) async fn look(
     app: &App,
     answer: impl Fn(&Context<'_>) -> Result<Reply, Problem> + Send + Sync + 'static,
 ) -> Result<Response, Problem> {
-    app.ask(Ask { sentences: Vec::new(), inference: Inference::Sum, more: 0, again: false, answer: Box::new(answer) })
-        .await
+    app.ask(Ask::new(Vec::new(), Inference::Sum, answer)).await
 }
 
 /// The training sentences that contain what is looked for.

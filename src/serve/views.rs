@@ -44,7 +44,7 @@ pub(super) async fn sentence(State(app): State<App>, http: Request) -> Result<Re
         let trees: String = read(context).map(|explanation| view::sentence(&explanation)).collect();
         Ok(numbered(context, &trees))
     };
-    app.ask(Ask { sentences, inference: request.inference()?, more: 0, again: true, answer: Box::new(answer) }).await
+    app.ask(Ask::new(sentences, request.inference()?, answer).coming_again()).await
 }
 
 /// The explanation of one edge, and why not another, if that was asked.
@@ -53,7 +53,7 @@ pub(super) async fn edge(State(app): State<App>, http: Request) -> Result<Respon
     let sentences = request.sentences(app.current().explainer.parser(), app.limits())?;
     let question = request.question(&sentences, app.limits())?;
     let answer = move |context: &Context<'_>| explained(context, &question);
-    app.ask(Ask { sentences, inference: request.inference()?, more: 0, again: true, answer: Box::new(answer) }).await
+    app.ask(Ask::new(sentences, request.inference()?, answer).coming_again()).await
 }
 
 fn explained(context: &Context<'_>, question: &Question) -> Result<Reply, Problem> {

@@ -83,12 +83,12 @@ fn explanations_are_those_of_the_command_line_to_the_byte() {
         (json!({ "inference": { "rule": "nca", "temperature": 64 } }), &["--inference", "nca", "--temperature", "64"]),
         (json!({ "inference": { "rule": "knn", "neighbors": 7 } }), &["--inference", "knn", "--neighbors", "7"]),
     ] {
-        let few: String = dev.split_inclusive("\n\n").take(8).collect();
+        let few: String = dev.split_inclusive("\n\n").take(6).collect();
         let mut body = json!({ "conllu": few });
         body.as_object_mut().unwrap().extend(options.as_object().unwrap().clone());
         let arguments = [&["explain", "t.citree", "-", "--format", "json"], arguments].concat();
         let lines: Vec<String> = citree(&sandbox, &arguments, &few).lines().map(str::to_string).collect();
-        assert_eq!(lines.len(), 8);
+        assert_eq!(lines.len(), 6);
         let answer = server.post("/v1/explain", &body);
         assert_eq!(answer.body, format!("{{\"generation\":1,\"sentences\":[{}]}}", lines.join(",")), "{arguments:?}");
     }
@@ -150,7 +150,7 @@ fn text_words_and_conllu_are_parsed_alike() {
 fn neighbours_are_those_of_the_command_line_and_a_training_edge_has_its_own() {
     let (sandbox, server) = served();
     let dev = std::fs::read_to_string(sandbox.path("dev.conllu")).unwrap();
-    let dev: String = dev.split_inclusive("\n\n").take(8).collect();
+    let dev: String = dev.split_inclusive("\n\n").take(6).collect();
     let body = json!({ "conllu": dev, "gold": true, "others": true, "count": 4, "exact": true });
     let lines =
         citree(&sandbox, &["neighbors", "t.citree", "-", "--gold", "--others", "--count", "4", "--exact"], &dev);

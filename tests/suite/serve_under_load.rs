@@ -30,15 +30,24 @@ fn bodies_words_sentences_and_counts_have_limits_that_are_named() {
     let (_sandbox, server) = served(&["--max-body", "20000", "--max-words", "500", "--max-count", "20"]);
     let words = |count: usize| vec!["word"; count].join(" ");
     for (path, body, status, detail) in [
-        ("/v1/parse", json!({ "text": "x".repeat(30_000) }), 413, "20000 bytes"),
+        ("/v1/parse", json!({ "text": "x ".repeat(15_000) }), 413, "20000 bytes"),
         ("/v1/parse", json!({ "text": words(450) }), 422, "at most 400"),
         ("/v1/parse", json!({ "text": format!("{}\n{}", words(300), words(300)) }), 422, "at most 500 words"),
         ("/v1/parse", json!({ "text": "a\n".repeat(65) }), 422, "at most 64 sentences"),
         ("/v1/explain", json!({ "text": TEXT, "count": 21 }), 422, "at most 20"),
         ("/v1/explain", json!({ "text": TEXT, "why_not": vec!["1:2"; 9] }), 422, "at most 8"),
-        ("/v1/explain", json!({ "text": words(250), "inference": { "rule": "nca" } }), 422, "at most 200"),
+        ("/v1/explain", json!({ "text": words(250), "inference": { "rule": "nca" } }), 422, "at most 100"),
+        (
+            "/v1/explain",
+            json!({ "text": format!("{TEXT}\n").repeat(3), "why_not": vec!["1:2"; 3] }),
+            422,
+            "9 contrasts",
+        ),
+        ("/v1/explain", json!({ "text": words(60), "by": ["head", "dependent"] }), 422, "takes too long"),
+        ("/v1/explain", json!({ "text": TEXT, "edges": vec![1; 500], "count": 0 }), 422, "at most 400"),
+        ("/v1/parse", json!({ "words": ["x".repeat(401)] }), 422, "401 characters"),
         ("/v1/neighbors", json!({ "text": TEXT, "count": 21 }), 422, "at most 20"),
-        ("/v1/neighbors", json!({ "text": words(250), "exact": true }), 422, "at most 200"),
+        ("/v1/neighbors", json!({ "text": words(250), "exact": true }), 422, "at most 100"),
     ] {
         let answer = server.post(path, &body);
         assert_eq!(answer.status, status, "{path}: {answer:?}");
