@@ -153,6 +153,14 @@ impl Evidence {
         side.label.map_or_else(|| counts.iter().sum(), |label| counts.get(label as usize).copied().unwrap_or(0))
     }
 
+    /// How many edges count for a side by a rule: those that vote, where only some do.
+    pub fn voices(&self, inference: Inference, side: &Side) -> Result<u64> {
+        match inference {
+            Inference::Knn { .. } => Ok(self.voters(inference, side)?.len() as u64),
+            _ => Ok(self.count(side)),
+        }
+    }
+
     /// The numbers of the edges of a side, those left out among them.
     pub fn range(&self, side: &Side) -> Range<u32> {
         match side.label {
@@ -289,7 +297,7 @@ impl Evidence {
             }
             Inference::Knn { .. } => {
                 let hits = self.voters(inference, side)?;
-                Ok(hits.iter().map(|hit| self.weight(inference, hit.similarity, count)).sum())
+                Ok(hits.iter().map(|hit| self.weight(inference, hit.similarity, count)).fold(0.0, std::ops::Add::add))
             }
         }
     }

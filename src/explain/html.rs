@@ -82,6 +82,13 @@ fn summary(explanations: &[Explanation]) -> String {
     if suspicious > 0 {
         legends.push_str(&legend("doubtful", "obj ? 62 %", "suspicious: head or label below 80 %"));
     }
+    let unlikely = |explanation: &&Explanation| {
+        let tree = Tree::from(*explanation);
+        (1..=tree.words.len()).any(|word| tree.certainty(word) < 0.5)
+    };
+    if explanations.iter().any(|explanation| unlikely(&explanation)) {
+        legends.push_str(&legend("doubtful unlikely", "obj ? 31 %", "below 50 %"));
+    }
     if explained < words {
         legends.push_str(&legend("silent", "obj", "not explained here"));
     }

@@ -69,15 +69,17 @@ impl Explainer {
         Ok(edges)
     }
 
-    /// The training edges nearest to a training edge, those of its own sentence left out if `others`.
-    pub fn neighbors_of(&self, edge: u32, space: Task, count: usize, others: bool) -> Result<EdgeNeighbors> {
+    /// The training edges nearest to a training edge; itself is none of them.
+    pub fn neighbors_of(&self, edge: u32, ask: Ask) -> Result<EdgeNeighbors> {
         let (record, _) = self.edges().edge(edge)?;
         let label = self.edges().label(record.label);
         let mut found = EdgeNeighbors::of(record.dependent as usize, record.head as usize, label);
-        if let Some(row) = self.edges().space(space).row(edge) {
-            let nearest = self.edges().space(space).nearest(row).count(count);
+        let space = self.edges().space(ask.space);
+        if let Some(row) = space.row(edge) {
+            let nearest = space.nearest(row).count(ask.count);
+            let nearest = if ask.exact { nearest.exact() } else { nearest };
             let another = |other| other != edge;
-            let answer = match others {
+            let answer = match ask.others {
                 true => nearest.except_sentence(record.sentence).run()?,
                 false => nearest.filter(&another).run()?,
             };

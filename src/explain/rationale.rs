@@ -184,15 +184,22 @@ impl Explainer {
                 });
             }
         }
-        Ok(Explanation {
+        Ok(Explanation { edges, ..self.unexplained(sentence, reading) })
+    }
+
+    /// How a sentence was read, with no edge explained.
+    pub fn unexplained(&self, sentence: &Sentence, reading: &Reading) -> Explanation {
+        let parse = &reading.parse;
+        let probabilities = parse.head_probabilities.iter().zip(&parse.label_probabilities);
+        Explanation {
             sent_id: sentence.sent_id().map(str::to_string),
             words: sentence.forms().map(str::to_string).collect(),
             heads: parse.heads[1..].to_vec(),
             labels: parse.labels[1..].to_vec(),
-            probabilities: (1..n).map(|w| [parse.head_probabilities[w], parse.label_probabilities[w]]).collect(),
+            probabilities: probabilities.skip(1).map(|(head, label)| [*head, *label]).collect(),
             inference: self.inference(),
-            edges,
-        })
+            edges: Vec::new(),
+        }
     }
 
     /// The two decisions about each of some words: its head, and its label.
@@ -268,7 +275,7 @@ impl Explainer {
             score: citations.iter().map(|citation| citation.share).sum(),
             margin: margin.map(|_| citations.iter().filter_map(|citation| citation.margin_share).sum()),
             cited: citations.len(),
-            of: evidence.count(chosen),
+            of: evidence.voices(inference, chosen)?,
             exact,
             recall: self.recall(chosen.task).filter(|_| !exact),
         };

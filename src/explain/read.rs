@@ -146,7 +146,7 @@ impl Explainer {
             let vote = |label| {
                 let range = evidence.range(&side(label));
                 let votes = voters.iter().filter(|hit| range.contains(&hit.edge));
-                votes.map(|hit| evidence.weight(inference, hit.similarity, 1)).sum::<f64>()
+                votes.map(|hit| evidence.weight(inference, hit.similarity, 1)).fold(0.0, std::ops::Add::add)
             };
             return Ok((0..labels).map(vote).collect());
         }

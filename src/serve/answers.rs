@@ -2,7 +2,7 @@
 
 use super::live::Current;
 use super::problem::Problem;
-use crate::explain::{NamedEdge, Reading, Told};
+use crate::explain::{Explanation, NamedEdge, Told};
 use crate::treebank::Sentence;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -31,17 +31,10 @@ pub(super) struct ParsedSentence {
     probabilities: Vec<[f32; 2]>,
 }
 
-impl ParsedSentence {
-    pub(super) fn new(sentence: &Sentence, reading: &Reading) -> Self {
-        let parse = &reading.parse;
-        let probabilities = parse.head_probabilities.iter().zip(&parse.label_probabilities);
-        Self {
-            sent_id: sentence.sent_id().map(str::to_string),
-            words: sentence.forms().map(str::to_string).collect(),
-            heads: parse.heads[1..].to_vec(),
-            labels: parse.labels[1..].to_vec(),
-            probabilities: probabilities.skip(1).map(|(head, label)| [*head, *label]).collect(),
-        }
+impl From<Explanation> for ParsedSentence {
+    fn from(explanation: Explanation) -> Self {
+        let Explanation { sent_id, words, heads, labels, probabilities, .. } = explanation;
+        Self { sent_id, words, heads, labels, probabilities }
     }
 }
 

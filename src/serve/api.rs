@@ -13,7 +13,7 @@ use axum::http::header::{ACCEPT, HeaderMap};
 use axum::response::Response;
 
 /// How much work a contrast is, in words: all training edges are compared and sorted.
-const CONTRASTING: usize = 100;
+pub(super) const CONTRASTING: usize = 100;
 
 /// The forms that an answer can have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,7 +78,7 @@ pub(super) async fn parse(State(app): State<App>, http: Request) -> Result<Respo
         })),
         _ => Reply::json(&Parsed {
             generation: context.current.generation,
-            sentences: context.read().map(|(sentence, reading)| ParsedSentence::new(sentence, reading)).collect(),
+            sentences: context.explanations().map(ParsedSentence::from).collect(),
         }),
     };
     app.ask(Ask::new(sentences, Inference::Sum, answer)).await
@@ -152,11 +152,12 @@ pub(super) async fn neighbors(State(app): State<App>, http: Request) -> Result<R
     Format::accepted(http.headers(), &[Format::Json])?;
     let request: NeighborsRequest = request::read(http, app.limits()).await?;
     let (space, count) = (request.space(), request.count(app.limits())?);
-    if let Some(edge) = request.edge {
+    let ask = explain::Ask { space, count, gold: request.gold, exact: request.exact, others: request.others };
+    if let Some(edge) = request.training_edge()? {
         let answer = move |context: &Context<'_>| {
             super::training::known(context.current, edge, request.generation)?;
             let edges = context.explainer.edges();
-            let found = context.explainer.neighbors_of(edge, space, count, request.others)?;
+            let found = context.explainer.neighbors_of(edge, ask)?;
             let (_, sentence) = edges.edge(edge)?;
             let named = found.named(edges, sentence.sent_id, |id| sentence.form(id))?;
             Reply::json(&Neighbors { generation: context.current.generation, edges: vec![named] })
@@ -164,7 +165,6 @@ pub(super) async fn neighbors(State(app): State<App>, http: Request) -> Result<R
         return app.ask(Ask::new(Vec::new(), Inference::Sum, answer)).await;
     }
     let sentences = request.sentences(app.current().explainer.parser(), app.limits())?;
-    let ask = explain::Ask { space, count, gold: request.gold, exact: request.exact, others: request.others };
     let words = sentences.iter().map(|sentence| sentence.words().len()).sum::<usize>();
     let more = words * if request.exact { COMPARING } else { 1 };
     // What is looked up decides by itself whether it parses, so the sentences are not read beforehand.
@@ -184,7 +184,7 @@ pub(super) async fn neighbors(State(app): State<App>, http: Request) -> Result<R
     app.ask(Ask::new(Vec::new(), Inference::Sum, answer).with_more(more)).await
 }
 
-fn conllu(sentences: impl Iterator<Item = Sentence>) -> Result<Reply, Problem> {
+pub(super) fn conllu(sentences: impl Iterator<Item = Sentence>) -> Result<Reply, Problem> {
     let mut body = Vec::new();
     for sentence in sentences {
         write_sentence(&mut body, &sentence).map_err(|_| Problem::internal())?;

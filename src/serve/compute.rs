@@ -7,7 +7,7 @@ use super::live::{Current, Live};
 use super::memory::{Key, Memory, Readings};
 use super::metrics::Metrics;
 use super::problem::Problem;
-use crate::explain::{Explainer, Inference, Reading};
+use crate::explain::{Explainer, Explanation, Inference, Reading};
 use crate::treebank::Sentence;
 use std::sync::Arc;
 
@@ -67,6 +67,13 @@ impl<'a> Context<'a> {
     /// The sentences that have words, with how they were read.
     pub(super) fn read(&self) -> impl Iterator<Item = (&'a Sentence, &'a Reading)> {
         self.sentences.iter().zip(self.readings).filter_map(|(sentence, reading)| Some((sentence, reading.as_ref()?)))
+    }
+}
+
+impl Context<'_> {
+    /// The sentences that have words as they were read, with no edge explained.
+    pub(super) fn explanations(&self) -> impl Iterator<Item = Explanation> {
+        self.read().map(|(sentence, reading)| self.explainer.unexplained(sentence, reading))
     }
 }
 
@@ -147,8 +154,8 @@ impl Work for Compute {
             order.push((place, first));
             first += if known[place].is_none() { ask.sentences.len() } else { 0 };
         }
-        // Nobody waits for those that compare with every training edge but themselves.
-        order.sort_by_key(|&(place, _)| asks[place].inference != Inference::Sum);
+        // Nobody waits for what is more work than their own.
+        order.sort_by_key(|&(place, _)| self.size(asks[place]));
         for (place, first) in order {
             let ask = asks[place];
             let mut answer = || {
@@ -178,7 +185,11 @@ impl Work for Compute {
         Err(Problem::internal())
     }
 
-    fn taken(&self, asks: usize, waiting: usize) {
-        self.metrics.taken(asks, waiting);
+    fn taken(&self, asks: usize) {
+        self.metrics.taken(asks);
+    }
+
+    fn waits(&self, size: usize) {
+        self.metrics.waits(size);
     }
 }

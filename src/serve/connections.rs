@@ -37,6 +37,7 @@ pub(super) async fn serve(listener: TcpListener, router: Router, app: &App, mut 
         };
         let _ = stream.set_nodelay(true);
         let Ok(place) = room.clone().try_acquire_owned() else {
+            app.metrics().turned_away();
             tokio::spawn(turn_away(stream));
             continue;
         };

@@ -30,8 +30,11 @@ pub(super) trait Work: Send + Sync + 'static {
     /// The answer to an ask that could not be answered even alone, because of a panic or otherwise.
     fn failed(&self, panicked: bool) -> Self::Answer;
 
-    /// Told of every round: how many asks were taken together, how much still waits.
-    fn taken(&self, asks: usize, waiting: usize);
+    /// Told of every round how many asks were taken together.
+    fn taken(&self, asks: usize);
+
+    /// Told how much waits, whenever that changes.
+    fn waits(&self, size: usize);
 }
 
 /// Bounds of an engine.
@@ -104,6 +107,7 @@ impl<W: Work> Engine<W> {
                 return Err(Overloaded);
             }
             state.size += size;
+            self.queue.work.waits(state.size);
             state.jobs.push_back(Job { ask, reply, since: Instant::now() });
         }
         self.queue.changed.notify_one();
@@ -162,7 +166,8 @@ impl<W: Work> Queue<W> {
             state.size = state.size.saturating_sub(self.work.size(&job.ask));
             jobs.push(job);
         }
-        self.work.taken(jobs.len(), state.size);
+        self.work.taken(jobs.len());
+        self.work.waits(state.size);
         Some(jobs)
     }
 

@@ -3,7 +3,7 @@
 use super::App;
 use super::problem::Problem;
 use axum::extract::{MatchedPath, Request, State};
-use axum::http::header::{HOST, HeaderName, HeaderValue, ORIGIN};
+use axum::http::header::{HOST, HeaderName, HeaderValue};
 use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
@@ -54,9 +54,15 @@ fn refused(app: &App, headers: &HeaderMap, uri: &Uri) -> Option<Problem> {
             "this server answers to its own address only; start it with --host NAME to give it a name",
         ));
     }
-    let origin = headers.get(ORIGIN)?.to_str().unwrap_or_default();
-    let same = origin.split_once("://").is_some_and(|(_, of)| of.eq_ignore_ascii_case(&host));
-    (!same).then(|| Problem::new(StatusCode::FORBIDDEN, "this request was sent by a page of another site"))
+    let text = |name: &str| headers.get(name).map(|value| value.to_str().unwrap_or_default());
+    let own = |origin: &str| {
+        let of = origin.split_once("://").map_or("", |(_, of)| of);
+        of.eq_ignore_ascii_case(&host) || app.hosts().is_named(of)
+    };
+    let foreign = text("origin").is_some_and(|origin| !own(origin));
+    // A link from another site may lead here; what its page fetches by itself may not.
+    let fetched = text("sec-fetch-site") == Some("cross-site") && text("sec-fetch-mode") != Some("navigate");
+    (foreign || fetched).then(|| Problem::new(StatusCode::FORBIDDEN, "this request was sent by a page of another site"))
 }
 
 /// The names that the server answers to.
@@ -78,14 +84,23 @@ impl Hosts {
         if !self.local && self.names.is_empty() {
             return true;
         }
-        let name = match host.rfind(':') {
-            Some(at) if host[at + 1..].chars().all(|c| c.is_ascii_digit()) => &host[..at],
-            _ => host,
-        };
-        let name = name.to_ascii_lowercase();
+        let name = name(host);
         let bare = name.trim_start_matches('[').trim_end_matches(']');
         let own = name == "localhost" || bare.parse::<IpAddr>().is_ok_and(|address| address.is_loopback());
-        own && self.local || self.names.contains(&name)
+        own || self.is_named(host)
+    }
+
+    /// Whether the server was given this name, here with or without a port.
+    fn is_named(&self, host: &str) -> bool {
+        self.names.contains(&name(host))
+    }
+}
+
+/// A host without its port.
+fn name(host: &str) -> String {
+    match host.rfind(':') {
+        Some(at) if host[at + 1..].chars().all(|c| c.is_ascii_digit()) => host[..at].to_ascii_lowercase(),
+        _ => host.to_ascii_lowercase(),
     }
 }
 
@@ -110,6 +125,6 @@ mod tests {
         let everywhere: IpAddr = [0, 0, 0, 0].into();
         assert!(Hosts::new(everywhere, &[]).allow("anything.example"));
         let named = Hosts::new(everywhere, &["a.example".to_string()]);
-        assert!(named.allow("a.example:80") && !named.allow("b.example"));
+        assert!(named.allow("a.example:80") && named.allow("127.0.0.1") && !named.allow("b.example"));
     }
 }

@@ -35,6 +35,7 @@ pub(super) struct Metrics {
     panics: Counter,
     generation: Gauge,
     connections: Gauge,
+    turned_away: Counter,
 }
 
 impl Metrics {
@@ -62,7 +63,9 @@ impl Metrics {
         registry.register("index_generation", "The generation of the index that is served", generation.clone());
         let connections = Gauge::default();
         registry.register("connections", "Open connections", connections.clone());
-        Self { registry, answers, seconds, together, words, waiting, panics, generation, connections }
+        let turned_away = Counter::default();
+        registry.register("connections_turned_away", "Connections for which there was no room", turned_away.clone());
+        Self { registry, answers, seconds, together, words, waiting, panics, generation, connections, turned_away }
     }
 
     pub(super) fn answered(&self, route: &str, status: u16, took: Duration) {
@@ -71,9 +74,16 @@ impl Metrics {
         self.answers.get_or_create(&Answered { route, status }).inc();
     }
 
-    pub(super) fn taken(&self, requests: usize, waiting: usize) {
+    pub(super) fn taken(&self, requests: usize) {
         self.together.observe(requests as f64);
-        self.waiting.set(waiting as i64);
+    }
+
+    pub(super) fn waits(&self, words: usize) {
+        self.waiting.set(words as i64);
+    }
+
+    pub(super) fn turned_away(&self) {
+        self.turned_away.inc();
     }
 
     pub(super) fn parsed(&self, words: usize) {

@@ -218,6 +218,7 @@ fn routes_of_api() -> OpenApiRouter<App> {
 fn router(app: App) -> Router {
     let (router, api) = routes_of_api().split_for_parts();
     let document = openapi::document(&api);
+    let metrics = app.metrics().clone();
     let mut router = router
         .route("/openapi.json", get(move || async move { Json(document) }))
         .route("/view/sentence", post(views::sentence))
@@ -232,7 +233,10 @@ fn router(app: App) -> Router {
         .method_not_allowed_fallback(|| async {
             Problem::new(axum::http::StatusCode::METHOD_NOT_ALLOWED, "see /openapi.json for the methods of each path")
         })
-        .layer(tower_http::catch_panic::CatchPanicLayer::custom(|_| Problem::internal().into_response()))
+        .layer(tower_http::catch_panic::CatchPanicLayer::custom(move |_| {
+            metrics.panicked();
+            Problem::internal().into_response()
+        }))
         .layer(axum::middleware::from_fn_with_state(app.clone(), guard::guard))
         .with_state(app)
 }

@@ -17,6 +17,13 @@ use utoipa::ToSchema;
 
 /// The most characters of a word.
 const MOST_LETTERS: usize = 400;
+/// Bytes of a line of text for each word that a sentence may have.
+const LINE_BYTES: usize = 40;
+/// Lines of a sentence in CoNLL-U beyond its words.
+const COMMENTS: usize = 200;
+/// The most neighbours that vote, and the highest temperature: beyond, numbers overflow or take for ever.
+const MOST_NEIGHBORS: usize = 1000;
+const HIGHEST_TEMPERATURE: f32 = 10_000.0;
 
 /// Sentences to parse: exactly one of the three.
 #[derive(Clone, Debug, Default, Deserialize, ToSchema)]
@@ -66,7 +73,7 @@ pub(super) struct NeighborsRequest {
     /// The words of one sentence.
     words: Option<Vec<String>>,
     /// The number of a training edge, instead of sentences.
-    pub(super) edge: Option<u32>,
+    edge: Option<u32>,
     /// The generation of the index that the number is from; another one is refused, since its numbers are others.
     pub(super) generation: Option<u64>,
     /// Whose vectors to compare: `heads` or `labels`.
@@ -188,7 +195,15 @@ impl ExplainRequest {
     }
 
     pub(super) fn inference(&self) -> Result<Inference, Problem> {
-        Ok(self.inference.unwrap_or_default().checked()?)
+        match self.inference.unwrap_or_default().checked()? {
+            Inference::Knn { neighbors } if neighbors > MOST_NEIGHBORS => {
+                Err(Problem::unfit(format!("`neighbors` is at most {MOST_NEIGHBORS} here")))
+            }
+            Inference::Nca { temperature } if temperature > HIGHEST_TEMPERATURE => {
+                Err(Problem::unfit(format!("`temperature` is at most {HIGHEST_TEMPERATURE} here")))
+            }
+            rule => Ok(rule),
+        }
     }
 
     /// What is asked about each of the sentences.
@@ -233,10 +248,10 @@ impl ExplainRequest {
         };
         let explained = sentences.iter().map(explained).sum::<usize>();
         bounded(2 * count * explained, limits)?;
-        let fine = by.iter().filter(|by| !matches!(by, By::Label | By::Prefix(1))).count();
+        let fine = by.iter().filter(|by| **by != By::Label).count();
         if explained * fine > limits.compared_words {
             return Err(Problem::unfit(format!(
-                "splitting {explained} edges by document, prefix, dependent or head takes too long: at most {} at a time here, \
+                "splitting {explained} edges by anything but label takes too long: at most {} at a time here, \
                  counted for each; name fewer `edges`",
                 limits.compared_words
             )));
@@ -247,6 +262,18 @@ impl ExplainRequest {
 }
 
 impl NeighborsRequest {
+    /// The training edge that is meant, if one is.
+    pub(super) fn training_edge(&self) -> Result<Option<u32>, Problem> {
+        let sentences = self.text.is_some() || self.conllu.is_some() || self.words.is_some();
+        match self.edge {
+            Some(_) if sentences || self.gold => {
+                Err(Problem::bad("`edge` is a training edge, and goes without sentences"))
+            }
+            None if self.generation.is_some() => Err(Problem::bad("`generation` goes with `edge`")),
+            edge => Ok(edge),
+        }
+    }
+
     /// The sentences, where no training edge is meant.
     pub(super) fn sentences(&self, parser: &Parser, limits: &Limits) -> Result<Vec<Sentence>, Problem> {
         let some = sentences(self.text.as_deref(), self.conllu.as_deref(), self.words.as_deref(), parser, limits)?;
@@ -296,43 +323,79 @@ fn sentences(
     parser: &Parser,
     limits: &Limits,
 ) -> Result<Vec<Sentence>, Problem> {
-    let sentences: Vec<Sentence> = match (text, conllu, words) {
+    let mut bounded = Bounded { sentences: Vec::new(), words: 0, limits };
+    match (text, conllu, words) {
         (Some(text), None, None) => {
-            let lines = text.lines().map(str::trim).filter(|line| !line.is_empty()).take(limits.sentences + 1);
-            // What is far too long is not even cut into words.
-            if let Some(long) = lines.clone().find(|line| line.len() > limits.sentence_words * MOST_LETTERS / 4) {
-                return Err(Problem::unfit(format!(
-                    "a line of {} bytes is too long for one sentence; split it",
-                    long.len()
-                )));
+            for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
+                // What is far too long is not even cut into words.
+                if line.len() > limits.sentence_words * LINE_BYTES {
+                    let bytes = line.len();
+                    return Err(Problem::unfit(format!(
+                        "a line of {bytes} bytes is too long for one sentence; split it"
+                    )));
+                }
+                bounded.add(parser.split(line))?;
             }
-            lines.map(|line| parser.split(line)).collect()
         }
         (None, Some(conllu), None) => {
-            Reader::new(conllu.as_bytes(), "conllu").take(limits.sentences + 1).collect::<Result<_, _>>()?
+            let lines = conllu.lines().map(|line| usize::from(!line.trim().is_empty()));
+            let longest = lines.scan(0, |run, line| {
+                *run = (*run + line) * line;
+                Some(*run)
+            });
+            if longest.max() > Some(2 * limits.sentence_words + COMMENTS) {
+                return Err(Problem::unfit("a sentence has too many lines; an empty line ends a sentence"));
+            }
+            Reader::new(conllu.as_bytes(), "conllu").try_for_each(|sentence| bounded.add(sentence?))?;
         }
-        (None, None, Some(words)) => vec![Sentence::from_forms(words.iter().map(String::as_str))],
+        (None, None, Some(words)) => {
+            bounded.fits(words.len())?;
+            bounded.add(Sentence::from_forms(words.iter().map(String::as_str)))?;
+        }
         _ => return Err(Problem::bad("give one of `text`, `conllu` and `words`")),
-    };
-    if sentences.len() > limits.sentences {
-        return Err(Problem::unfit(format!("at most {} sentences at a time here", limits.sentences)));
     }
-    let lengths = || sentences.iter().map(|sentence| sentence.words().len());
-    if let Some(long) = lengths().find(|words| *words > limits.sentence_words) {
-        let most = limits.sentence_words;
-        return Err(Problem::unfit(format!(
-            "a sentence has {long} words, at most {most} can be parsed here; split it"
-        )));
-    }
-    let letters = sentences.iter().flat_map(|sentence| sentence.forms()).map(|form| form.chars().count());
-    if let Some(long) = letters.max().filter(|letters| *letters > MOST_LETTERS) {
-        return Err(Problem::unfit(format!("a word has {long} characters, at most {MOST_LETTERS} are read here")));
-    }
-    if lengths().sum::<usize>() > limits.words {
-        return Err(Problem::unfit(format!("at most {} words at a time here", limits.words)));
-    }
-    if lengths().all(|words| words == 0) {
+    if bounded.words == 0 {
         return Err(Problem::unfit("there is no word in it"));
     }
-    Ok(sentences)
+    Ok(bounded.sentences)
+}
+
+/// Sentences that are within the limits so far: what is too much is refused before it is all read.
+struct Bounded<'a> {
+    sentences: Vec<Sentence>,
+    words: usize,
+    limits: &'a Limits,
+}
+
+impl Bounded<'_> {
+    /// Refuses a sentence that is too long.
+    fn fits(&self, words: usize) -> Result<(), Problem> {
+        let most = self.limits.sentence_words;
+        match words > most {
+            true => Err(Problem::unfit(format!(
+                "a sentence has {words} words, at most {most} can be parsed here; split it"
+            ))),
+            false => Ok(()),
+        }
+    }
+
+    fn add(&mut self, sentence: Sentence) -> Result<(), Problem> {
+        let words = sentence.words().len();
+        self.fits(words)?;
+        self.words += words;
+        let letters = sentence.forms().map(|form| form.chars().count()).max().unwrap_or_default();
+        if letters > MOST_LETTERS {
+            return Err(Problem::unfit(format!(
+                "a word has {letters} characters, at most {MOST_LETTERS} are read here"
+            )));
+        }
+        if self.words > self.limits.words {
+            return Err(Problem::unfit(format!("at most {} words at a time here", self.limits.words)));
+        }
+        if self.sentences.len() == self.limits.sentences {
+            return Err(Problem::unfit(format!("at most {} sentences at a time here", self.limits.sentences)));
+        }
+        self.sentences.push(sentence);
+        Ok(())
+    }
 }

@@ -2,12 +2,11 @@
 
 use super::App;
 use super::answers::{FoundSentence, FoundSentences, TrainingEdge, TrainingSentence};
-use super::api::Format;
+use super::api::{Format, conllu};
 use super::compute::{Ask, Context, Reply};
 use super::live::Current;
 use super::problem::Problem;
 use crate::explain::Inference;
-use crate::treebank::write_sentence;
 use axum::extract::{Path, Query, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
@@ -15,12 +14,13 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 
 /// Sentences in a list where no number is given.
-const USUAL: usize = 20;
+pub(super) const USUAL: usize = 20;
 /// The most.
 const MOST: usize = 100;
 
 /// Which generation a number is from.
 #[derive(Clone, Copy, Debug, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(super) struct Of {
     /// The generation of the index that the number is from; another one is refused, since its numbers are others.
@@ -29,6 +29,7 @@ pub(super) struct Of {
 
 /// What to look for, and which of what is found.
 #[derive(Clone, Debug, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(super) struct Find {
     /// The beginning of a `sent_id`, or a part of the text in any case; everything if empty.
@@ -88,9 +89,7 @@ pub(super) async fn sentence(
         if format == Format::Json {
             return Reply::json(&sentence);
         }
-        let mut body = Vec::new();
-        write_sentence(&mut body, &sentence.conllu()).map_err(|_| Problem::internal())?;
-        Ok(Reply { kind: "text/x-conllu; charset=utf-8", body })
+        conllu(std::iter::once(sentence.conllu()))
     })
     .await
 }
@@ -175,7 +174,9 @@ fn same(current: &Current, generation: Option<u64>) -> Result<(), Problem> {
 }
 
 fn number(text: &str, what: &str) -> Result<u32, Problem> {
-    text.parse().map_err(|_| Problem::bad(format!("the {what} is given by its number, 0 or more")))
+    text.parse().map_err(|_| {
+        Problem::bad(format!("the {what} is given by its number, 0 or more; /v1/sentences?find= looks for sentences"))
+    })
 }
 
 pub(super) fn checked<T>(query: Result<Query<T>, axum::extract::rejection::QueryRejection>) -> Result<T, Problem> {

@@ -2,13 +2,14 @@
 //! the API.
 
 use super::App;
+use super::api::CONTRASTING;
 use super::compute::{Ask, Context, Reply};
 use super::problem::Problem;
 use super::request::{self, ExplainRequest};
 use super::training::{self, Find};
 use crate::explain::html::Tree;
 use crate::explain::html::view::{self, Neighborhood};
-use crate::explain::{Alternative, Explanation, Question};
+use crate::explain::{self, Alternative, Question};
 use crate::support::Task;
 use axum::extract::{Query, Request, State};
 use axum::response::Response;
@@ -22,6 +23,7 @@ const ARGUMENTS: usize = 4;
 
 /// A training sentence, by whatever is known of it.
 #[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(super) struct Wanted {
     /// The number of an edge in it, and the generation that the number is of.
     edge: Option<u32>,
@@ -41,7 +43,7 @@ pub(super) async fn sentence(State(app): State<App>, http: Request) -> Result<Re
     let request: ExplainRequest = request::read(http, app.limits()).await?;
     let sentences = request.sentences(app.current().explainer.parser(), app.limits())?;
     let answer = |context: &Context<'_>| {
-        let trees: String = read(context).map(|explanation| view::sentence(&explanation)).collect();
+        let trees: String = context.explanations().map(|explanation| view::sentence(&explanation)).collect();
         Ok(numbered(context, &trees))
     };
     app.ask(Ask::new(sentences, request.inference()?, answer).coming_again()).await
@@ -52,8 +54,9 @@ pub(super) async fn edge(State(app): State<App>, http: Request) -> Result<Respon
     let request: ExplainRequest = request::read(http, app.limits()).await?;
     let sentences = request.sentences(app.current().explainer.parser(), app.limits())?;
     let question = request.question(&sentences, app.limits())?;
+    let more = question.why_not.len() * sentences.len() * CONTRASTING;
     let answer = move |context: &Context<'_>| explained(context, &question);
-    app.ask(Ask::new(sentences, request.inference()?, answer).coming_again()).await
+    app.ask(Ask::new(sentences, request.inference()?, answer).with_more(more).coming_again()).await
 }
 
 fn explained(context: &Context<'_>, question: &Question) -> Result<Reply, Problem> {
@@ -84,23 +87,6 @@ fn explained(context: &Context<'_>, question: &Question) -> Result<Reply, Proble
     Ok(numbered(context, &html))
 }
 
-/// The sentences of a request as they were read, with no edge explained.
-fn read<'a>(context: &'a Context<'_>) -> impl Iterator<Item = Explanation> + 'a {
-    context.read().map(|(sentence, reading)| {
-        let parse = &reading.parse;
-        let probabilities = parse.head_probabilities.iter().zip(&parse.label_probabilities);
-        Explanation {
-            sent_id: sentence.sent_id().map(str::to_string),
-            words: sentence.forms().map(str::to_string).collect(),
-            heads: parse.heads[1..].to_vec(),
-            labels: parse.labels[1..].to_vec(),
-            probabilities: probabilities.skip(1).map(|(head, label)| [*head, *label]).collect(),
-            inference: context.explainer.inference(),
-            edges: Vec::new(),
-        }
-    })
-}
-
 /// A training sentence, and the neighbours of one of its edges.
 pub(super) async fn training(
     State(app): State<App>,
@@ -125,7 +111,7 @@ fn shown(context: &Context<'_>, wanted: &Wanted, count: usize) -> Result<Reply, 
         (_, generation, _, Some(number)) if generation.is_none_or(|one| one == context.current.generation) => number,
         _ => {
             return Err(Problem::missing(
-                "the index was built again since this link was made, and the treebank does not name its sentences: look for it again",
+                "the index was built again since this link was made, and its numbers are others now: look for the sentence again",
             ));
         }
     };
@@ -137,23 +123,26 @@ fn shown(context: &Context<'_>, wanted: &Wanted, count: usize) -> Result<Reply, 
     let mut html = view::training(&tree, number, &sentence.sent_id, &sentence.document);
     if let Some(word) = wanted.word {
         let edge = word.checked_sub(1).and_then(|at| sentence.words.get(at)?.edge);
-        let missing = || Problem::missing(format!("word {word} of this sentence has no edge in the index"));
-        let edge = edge.ok_or_else(missing)?;
+        let Some(edge) = edge else {
+            html.push_str(&format!(
+                "<p class=\"warning\">Word {word} of this sentence has no edge in the index.</p>\n"
+            ));
+            return Ok(numbered(context, &html));
+        };
         let mut found = Vec::new();
         for (similar_to, space) in
             [("to the model that finds heads", Task::Heads), ("to the model that names edges", Task::Labels)]
         {
-            let near = context.explainer.neighbors_of(edge, space, count, true)?;
+            let near = context
+                .explainer
+                .neighbors_of(edge, explain::Ask { space, count, gold: true, exact: false, others: true })?;
             let words_of = |hit: &Hit| Ok(edges.source(hit.edge)?.1.words.clone());
             let sentences = near.hits.iter().map(words_of).collect::<crate::error::Result<_>>()?;
             let form = |id: usize| id.checked_sub(1).map_or("ROOT", |at| words[at].as_str());
             let edge = near.named(edges, &sentence.sent_id, form)?;
             found.push(Neighborhood { similar_to, edge, sentences, recall: context.explainer.recall(space) });
         }
-        html.push_str(&format!(
-            "<section class=\"panel open\" id=\"panel\">{}</section>",
-            view::neighbors(&tree, &found)
-        ));
+        html.push_str(&format!("<section class=\"panel open\">{}</section>", view::neighbors(&tree, &found)));
     }
     Ok(numbered(context, &html))
 }
@@ -168,7 +157,7 @@ pub(super) async fn find(
         let found = training::list(context.current, &find)?;
         let list: Vec<(u32, &str, &str)> =
             found.sentences.iter().map(|one| (one.sentence, one.sent_id.as_str(), one.text.as_str())).collect();
-        Ok(numbered(context, &view::found(&list, find.from, found.total)))
+        Ok(numbered(context, &view::found(&list, find.from, found.total, training::USUAL)))
     })
     .await
 }

@@ -168,6 +168,7 @@ fn neighbours_are_those_of_the_command_line_and_a_training_edge_has_its_own() {
     assert!(!near(&all, "edge").contains(&json!(17)), "an edge is not its own neighbour");
     assert!(!near(&others, "sent_id").contains(&edge["sent_id"]));
     assert_eq!(near(&all, "edge").len(), 50);
+    assert_eq!(own(json!({ "edge": 17, "exact": true }))["exact"], true);
 }
 
 #[test]
@@ -221,6 +222,8 @@ fn what_cannot_be_met_is_said_as_problem_json_with_what_to_do() {
         ("/v1/neighbors", r#"{"edge": 4000000}"#, 404, "no training edge 4000000"),
         ("/v1/neighbors", r#"{"edge": 1, "generation": 9}"#, 409, "generation 9"),
         ("/v1/neighbors", r#"{"text": "a", "gold": true}"#, 422, "without a head"),
+        ("/v1/neighbors", r#"{"text": "a", "edge": 1}"#, 400, "without sentences"),
+        ("/v1/neighbors", r#"{"text": "a", "generation": 1}"#, 400, "goes with `edge`"),
     ] {
         let answer = server.send("POST", path, &json, Some(body));
         assert_eq!((answer.status, answer.kind.as_str()), (status, "application/problem+json"), "{body}: {answer:?}");
@@ -234,6 +237,7 @@ fn what_cannot_be_met_is_said_as_problem_json_with_what_to_do() {
         ("/v1/edges/-1", 400),
         ("/v1/sentences/60", 404),
         ("/v1/sentences?count=x", 400),
+        ("/v1/sentences?limit=2", 400),
         ("/v1/sentences/1?generation=2", 409),
         ("/v1/parse", 405),
         ("/v2/parse", 404),

@@ -29,8 +29,10 @@ fn picture(browser: &Browser, name: &str, width: u32, height: u32) {
     let Some(folder) = std::env::var_os("CITREE_SCREENSHOTS") else { return };
     let size = json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false });
     browser.devtools("Emulation.setDeviceMetricsOverride", size);
+    browser.devtools("Emulation.setScrollbarsHidden", json!({ "hidden": true }));
     browser.run("scrollTo(0, 0)");
     browser.screenshot(&PathBuf::from(folder).join(name));
+    browser.devtools("Emulation.setScrollbarsHidden", json!({ "hidden": false }));
     browser.devtools("Emulation.clearDeviceMetricsOverride", json!({}));
 }
 
@@ -114,6 +116,57 @@ fn a_sentence_is_typed_an_edge_clicked_its_sources_read_and_the_link_shared() {
     let none_blocked =
         "return performance.getEntriesByType('resource').every(one => one.name.startsWith(location.origin))";
     assert_eq!(browser.run(none_blocked), json!(true), "nothing from elsewhere");
+}
+
+#[test]
+fn what_was_typed_or_loaded_is_kept_and_can_be_taken_away() {
+    let Some(browser) = Browser::start() else { return };
+    let (_sandbox, server) = served();
+    browser.visit(&server.url("/#text=It+rained.&edge=1"));
+    browser.wait_for(PANEL);
+    browser.click("body");
+    browser.run("document.querySelector('.skip').click()");
+    assert_eq!(browser.run("return document.activeElement.id"), "result");
+    assert!(browser.shows("#panel .citations"), "skipping to the result takes nothing away");
+    // A rule chosen after typing is meant for what was typed.
+    browser.run("document.querySelector('#text').value = 'Tom sleeps well.'");
+    browser.run("document.querySelector('#rule').value = 'nca'; document.querySelector('#rule').dispatchEvent(new Event('change'))");
+    browser.wait_for(
+        "document.querySelector('#result header')?.textContent.includes('exp(256') && location.hash.includes('Tom')",
+    );
+    // Numbers that cannot be are refused where they are typed.
+    browser.run("document.querySelector('#count').value = 0; document.querySelector('#count').dispatchEvent(new Event('change'))");
+    assert!(!address(&browser).contains("k=0"));
+    // CoNLL-U keeps its columns, and a name of its own, in what is downloaded.
+    browser.run("window.saved = []; URL.createObjectURL = blob => { saved.push(blob); return 'blob:none' }; document.querySelector('#count').value = 5");
+    let conllu = "# sent_id = my-1\n# text = Don't!\n1-2\tDon't\t_\t_\t_\t_\t_\t_\t_\tSpaceAfter=No\n1\tDo\tdo\tAUX\t_\t_\t_\t_\t_\t_\n2\tn't\tnot\tPART\t_\t_\t_\t_\t_\t_\n3\t!\t!\tPUNCT\t_\t_\t_\t_\t_\t_\n\n";
+    browser.run(&format!(
+        "document.querySelector('#text').value = {conllu:?}; document.querySelector('#ask').requestSubmit()"
+    ));
+    browser.wait_for("document.querySelector('#result h2')?.textContent === 'my-1'");
+    let types = ["text/x-conllu", "application/json", "image/svg+xml", "text/html"];
+    for (count, kind) in (1..).zip(types) {
+        browser.click(&format!("#downloads [data-accept='{kind}']"));
+        browser.wait_for(&format!("saved.length === {count}"));
+    }
+    let texts = browser.run("return Promise.all(saved.map(blob => blob.text()))");
+    let text = |at: usize| texts[at].as_str().unwrap();
+    assert!(
+        text(0).contains("1-2\tDon't") && text(0).contains("2\tn't\tnot\tPART") && text(0).contains("Cite="),
+        "{}",
+        text(0)
+    );
+    assert!(text(1).contains("\"sent_id\":\"my-1\""));
+    assert!(text(2).starts_with("<svg") && text(3).starts_with("<!DOCTYPE html>"));
+    // Addresses with nonsense in them show what of them makes sense, and say what does not.
+    browser.visit(&server.url("/#text=It+rained.&rule=bogus&k=many&edge=none"));
+    browser.wait_for(&format!("{TREE} === 3"));
+    assert_eq!((browser.text("#alert"), browser.shows("#panel")), (String::new(), false));
+    browser.visit(&server.url("/#text=It+rained.&edge=99"));
+    browser.wait_for("document.querySelector('#alert').textContent.includes('there is no word 99')");
+    assert!(browser.shows("#result .tree") && !browser.shows("#panel"));
+    browser.visit(&server.url("/#sent=nowhere"));
+    browser.wait_for("document.querySelector('#alert').textContent.includes('no training sentence')");
 }
 
 #[test]

@@ -45,7 +45,22 @@ fn bodies_words_sentences_and_counts_have_limits_that_are_named() {
         ),
         ("/v1/explain", json!({ "text": words(60), "by": ["head", "dependent"] }), 422, "takes too long"),
         ("/v1/explain", json!({ "text": TEXT, "edges": vec![1; 500], "count": 0 }), 422, "at most 400"),
+        (
+            "/v1/explain",
+            json!({ "text": TEXT, "inference": { "rule": "knn", "neighbors": 1001 } }),
+            422,
+            "at most 1000",
+        ),
+        (
+            "/v1/explain",
+            json!({ "text": TEXT, "inference": { "rule": "nca", "temperature": 1e30 } }),
+            422,
+            "at most 10000",
+        ),
         ("/v1/parse", json!({ "words": ["x".repeat(401)] }), 422, "401 characters"),
+        ("/v1/parse", json!({ "words": vec!["x"; 401] }), 422, "401 words"),
+        ("/v1/parse", json!({ "text": ".,".repeat(9000) }), 422, "too long for one sentence"),
+        ("/v1/parse", json!({ "conllu": "x\n".repeat(1001) }), 422, "too many lines"),
         ("/v1/neighbors", json!({ "text": TEXT, "count": 21 }), 422, "at most 20"),
         ("/v1/neighbors", json!({ "text": words(250), "exact": true }), 422, "at most 100"),
     ] {
@@ -326,6 +341,13 @@ fn every_answer_is_guarded_and_other_sites_are_not_answered() {
     assert_eq!(status(&[("host", "parser.example")]), 200);
     assert_eq!(status(&[("host", "localhost:1")]), 200);
     assert_eq!(status(&[("origin", "http://evil.example")]), 403);
+    assert_eq!(status(&[("origin", "https://parser.example")]), 200, "behind a proxy that has our name");
+    assert_eq!(status(&[("sec-fetch-site", "cross-site"), ("sec-fetch-mode", "no-cors")]), 403);
+    assert_eq!(
+        status(&[("sec-fetch-site", "cross-site"), ("sec-fetch-mode", "navigate")]),
+        200,
+        "a link may lead here"
+    );
     assert_eq!(status(&[("origin", &format!("http://{}", server.address))]), 200);
     let tag = server.get("/page.js").header("etag").unwrap().to_string();
     assert_eq!(server.send("GET", "/page.js", &[("if-none-match", &tag)], None).status, 304);

@@ -24,15 +24,15 @@ pub(super) fn panel(explanation: &Explanation, edge: &EdgeExplanation, place: us
     format!(
         "<section class=\"panel\" id=\"{anchor}\" aria-labelledby=\"{anchor}-title\">\n<header><h3 id=\"{anchor}-title\">\
          {}</h3><a class=\"close\" href=\"#s{place}\">Close</a></header>\n{}</section>\n",
-        title(explanation, edge),
+        title(&explanation.words, edge.dependent, edge.head, &edge.label),
         sides(explanation, edge, None),
     )
 }
 
 /// The edge in words.
-pub(super) fn title(explanation: &Explanation, edge: &EdgeExplanation) -> String {
-    let word = |word| Name::of_word(&explanation.words, word).html();
-    format!("{} is <em>{}</em> of {}", word(edge.dependent), isolated(&edge.label), word(edge.head))
+pub(super) fn title(words: &[String], dependent: usize, head: usize, label: &str) -> String {
+    let word = |word| Name::of_word(words, word).html();
+    format!("{} is <em>{}</em> of {}", word(dependent), isolated(label), word(head))
 }
 
 /// The two decisions about an edge.

@@ -27,7 +27,7 @@ pub fn sentence(explanation: &Explanation) -> String {
 pub fn edge(explanation: &Explanation, edge: &EdgeExplanation, heads: &[RunnerUp], labels: &[RunnerUp]) -> String {
     format!(
         "<header><h3 tabindex=\"-1\">{}</h3><a class=\"close\" href=\"#\" data-close>Close</a></header>\n{}",
-        panel::title(explanation, edge),
+        panel::title(&explanation.words, edge.dependent, edge.head, &edge.label),
         panel::sides(explanation, edge, Some(Others { heads, labels })),
     )
 }
@@ -35,18 +35,23 @@ pub fn edge(explanation: &Explanation, edge: &EdgeExplanation, heads: &[RunnerUp
 /// What argues for a decision and what against it.
 pub fn why_not(words: &[String], why: &WhyNot) -> String {
     let word = Name::of_word(words, why.dependent).html();
-    let contrasts: String = [("head", &why.head), ("label", &why.label)]
-        .into_iter()
-        .filter_map(|(what, contrast)| Some(contrasted(&word, what, contrast.as_ref()?)))
-        .collect();
+    // A head is named by its id and form; here its form is enough, unless it comes twice.
+    let head = |name: &str| {
+        let id = name.split(' ').next().and_then(|id| id.parse().ok()).unwrap_or_default();
+        Name::of_word(words, id).html()
+    };
+    let label = |name: &str| Name::of_label(name).html();
+    let heads = why.head.iter().map(|contrast| contrasted(&format!("head of {word}"), contrast, &head));
+    let labels = why.label.iter().map(|contrast| contrasted(&format!("label of {word}"), contrast, &label));
+    let contrasts: String = heads.chain(labels).collect();
     format!("<section class=\"contrast\"><a class=\"close\" href=\"#\" data-why=\"\">Close</a>{contrasts}</section>\n")
 }
 
-fn contrasted(word: &str, what: &str, contrast: &Contrast) -> String {
-    let (chosen, alternative) = (isolated(&contrast.chosen), isolated(&contrast.alternative));
+fn contrasted(what: &str, contrast: &Contrast, name: &dyn Fn(&str) -> String) -> String {
+    let (chosen, alternative) = (name(&contrast.chosen), name(&contrast.alternative));
     let [score, other] = contrast.scores;
     let mut html = format!(
-        "<h4 tabindex=\"-1\">Why is the {what} of {word} {chosen}, not {alternative}?</h4>\n\
+        "<h4 tabindex=\"-1\">Why is the {what} {chosen}, not {alternative}?</h4>\n\
          <p>Score {} against {}; all training edges together speak for {chosen} by {}.</p>\n<div class=\"sides\">\n",
         number(score),
         number(other),
@@ -70,7 +75,7 @@ fn contrasted(word: &str, what: &str, contrast: &Contrast) -> String {
     html + "</div>\n"
 }
 
-/// A training sentence with the tree that people gave it; `chosen` is the word whose edge is looked at.
+/// A training sentence with the tree that people gave it.
 pub fn training(tree: &Tree<'_>, number: u32, sent_id: &str, document: &str) -> String {
     let name = if sent_id.is_empty() { format!("training sentence {number}") } else { isolated(sent_id) };
     let document = match document {
@@ -101,8 +106,7 @@ pub struct Neighborhood {
 /// A training edge's neighbours, model by model.
 pub fn neighbors(tree: &Tree<'_>, found: &[Neighborhood]) -> String {
     let Some(Neighborhood { edge, .. }) = found.first() else { return String::new() };
-    let word = |word| Name::of_word(tree.words, word).html();
-    let title = format!("{} is <em>{}</em> of {}", word(edge.dependent), isolated(&edge.label), word(edge.head));
+    let title = panel::title(tree.words, edge.dependent, edge.head, &edge.label);
     let mut html = format!(
         "<header><h3 tabindex=\"-1\">{title}</h3><a class=\"close\" href=\"#\" data-close>Close</a></header>\n<div class=\"sides\">\n"
     );
@@ -146,8 +150,12 @@ pub fn neighbors(tree: &Tree<'_>, found: &[Neighborhood]) -> String {
     html + "</div>\n"
 }
 
-/// Training sentences in a list: number, `sent_id` and text of each, from a place in a list of `total`.
-pub fn found(sentences: &[(u32, &str, &str)], from: usize, total: usize) -> String {
+/// Training sentences in a list: number, `sent_id` and text of each, from a place in a list of `total` that is shown by so
+/// many.
+pub fn found(sentences: &[(u32, &str, &str)], from: usize, total: usize, shown: usize) -> String {
+    if sentences.is_empty() && from > 0 {
+        return "<p>There are no more.</p>\n".to_string();
+    }
     if total == 0 {
         return "<p>No training sentence has that in its text, or as the beginning of its sent_id.</p>\n".to_string();
     }
@@ -164,7 +172,7 @@ pub fn found(sentences: &[(u32, &str, &str)], from: usize, total: usize) -> Stri
         .collect();
     let (first, last) = (from + 1, from + sentences.len());
     let more = |place: usize, name: &str| format!("<a href=\"#\" data-from=\"{place}\">{name}</a> ");
-    let before = if from > 0 { more(from.saturating_sub(20), "‹ before") } else { String::new() };
+    let before = if from > 0 { more(from.saturating_sub(shown), "‹ before") } else { String::new() };
     let after = if last < total { more(last, "more ›") } else { String::new() };
     format!(
         "<p class=\"soft\">{} to {} of {}. {before}{after}</p>\n<ul class=\"found\">\n{items}</ul>\n",

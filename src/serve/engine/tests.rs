@@ -38,7 +38,8 @@ impl Work for Doubling {
     fn failed(&self, panicked: bool) -> Self::Answer {
         Err(if panicked { "panicked" } else { "left out" })
     }
-    fn taken(&self, _: usize, _: usize) {}
+    fn taken(&self, _: usize) {}
+    fn waits(&self, _: usize) {}
 }
 
 struct Setup {
@@ -63,6 +64,12 @@ fn runtime() -> tokio::runtime::Runtime {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap()
 }
 
+/// Lets a spawned ask get into the queue, and the engine begin with it.
+async fn begin(engine: &Engine<Doubling>) {
+    tokio::task::yield_now().await;
+    settle(engine, 0).await;
+}
+
 /// Lets spawned asks get into the queue.
 async fn settle(engine: &Engine<Doubling>, waiting: usize) {
     while engine.queue.lock().jobs.len() != waiting {
@@ -78,8 +85,7 @@ fn what_waits_is_worked_on_together_and_everyone_gets_their_own_answer() {
             let engine = engine.clone();
             async move { engine.ask(1).await }
         });
-        settle(&engine, 0).await;
-        tokio::task::yield_now().await;
+        begin(&engine).await;
         let asks: Vec<_> = (2..12)
             .map(|ask| {
                 let engine = engine.clone();
@@ -105,8 +111,7 @@ fn a_panic_harms_no_other_ask_and_the_thread_goes_on() {
             let engine = engine.clone();
             async move { engine.ask(1).await }
         });
-        settle(&engine, 0).await;
-        tokio::task::yield_now().await;
+        begin(&engine).await;
         let asks: Vec<_> = [5, 13, 0, 6]
             .map(|ask| {
                 let engine = engine.clone();
@@ -134,8 +139,7 @@ fn beyond_the_bound_asks_are_turned_away_and_taken_again_when_there_is_room() {
             tokio::spawn(async move { engine.ask(ask).await })
         };
         let working = spawn(1);
-        settle(&engine, 0).await;
-        tokio::task::yield_now().await;
+        begin(&engine).await;
         let large = spawn(50);
         settle(&engine, 1).await;
         assert_eq!(engine.ask(1).await, Err(Overloaded), "50 wait already");
@@ -165,8 +169,7 @@ fn nobody_works_for_who_has_gone_and_who_waited_too_long_is_told() {
             tokio::spawn(async move { engine.ask(ask).await })
         };
         let working = spawn(1);
-        settle(&engine, 0).await;
-        tokio::task::yield_now().await;
+        begin(&engine).await;
         let gone = spawn(2);
         settle(&engine, 1).await;
         gone.abort();

@@ -7,12 +7,24 @@ const [text, result, panel, list, alertBox, statusBox] = ["text", "result", "pan
 const SUSPICIOUS = 0.8, CHUNK = 32;
 /** Sentences of a file or of several lines: what each is, and how doubtful its parse. */
 let items = [];
-let shown = { sentence: null, panel: null };
+let shown = { sentence: null, panel: null, edge: null };
 let running = new AbortController();
+/** CoNLL-U as it was given, by the words and the name that stand for it in an address: only there are its other columns kept. */
+const blocks = new Map();
+/** What the page itself last wrote into the box. */
+let written = "";
 
 // ---- The address
 
-const read = () => Object.fromEntries(new URLSearchParams(location.hash.slice(1)));
+/** The state that the address stands for; numbers and rules that are none are as if they were not there. */
+function read() {
+  const state = Object.fromEntries(new URLSearchParams(location.hash.slice(1)));
+  for (const name of ["t", "n", "k", "edge", "word", "cited", "sentence", "g", "from"]) {
+    if (name in state && !(state[name] !== "" && Number(state[name]) >= 0)) delete state[name];
+  }
+  if (!["nca", "knn"].includes(state.rule)) delete state.rule;
+  return state;
+}
 const write = state => {
   const kept = Object.entries(state).filter(([, value]) => value !== undefined && value !== null);
   return "#" + new URLSearchParams(kept);
@@ -23,7 +35,8 @@ const go = state => { location.hash = write(state); };
 
 /** What the controls say, as far as it is not the usual. */
 function settings() {
-  const rule = at("rule").value, usual = (id, value) => (at(id).value === value ? undefined : at(id).value);
+  const rule = at("rule").value;
+  const usual = (id, value) => (at(id).value === value || !at(id).checkValidity() ? undefined : at(id).value);
   return {
     rule: rule === "sum" ? undefined : rule,
     t: rule === "nca" ? usual("temperature", "256") : undefined,
@@ -49,11 +62,15 @@ function request(state, more = {}) {
   const inference = { rule: state.rule ?? "sum" };
   if (state.rule === "nca") inference.temperature = Number(state.t ?? 256);
   if (state.rule === "knn") inference.neighbors = Number(state.n ?? 10);
-  const body = { inference, count: Number(state.k ?? 10), ...more };
+  const body = { inference, ...(state.k && { count: Number(state.k) }), ...more };
   if (state.words === undefined) return { ...body, text: state.text };
+  const block = blocks.get(named(state));
+  if (block !== undefined) return { ...body, conllu: block };
   if (state.id === undefined) return { ...body, words: state.words.split("\t") };
   return { ...body, conllu: conllu(state.words.split("\t"), state.id) };
 }
+
+const named = ({ words, id }) => `${id ?? ""}\n${words}`;
 
 /** Words as the CoNLL-U of a sentence with a name. */
 function conllu(words, id) {
@@ -63,30 +80,41 @@ function conllu(words, id) {
 
 // ---- Asking the server
 
-async function ask(path, body, accept = "text/html") {
+/** What the server answers, asked again where it had too much to do; `signal` ends the waiting when nobody wants it any more. */
+async function ask(path, body, accept, signal) {
   const post = { method: "POST", body: JSON.stringify(body), headers: { "content-type": "application/json", accept } };
   for (let tries = 0; ; tries++) {
-    const response = await fetch(path, { ...(body === undefined ? { headers: { accept } } : post), signal: running.signal });
+    const response = await fetch(path, { ...(body === undefined ? { headers: { accept } } : post), signal });
     if (response.ok) return response;
-    if (response.status === 503 && tries < 3) {
+    if (response.status === 503 && tries < 5) {
       await new Promise(done => setTimeout(done, 1000 * Number(response.headers.get("retry-after") ?? 1)));
+      signal?.throwIfAborted();
       continue;
     }
     const problem = await response.json().catch(() => ({}));
-    throw new Error(problem.detail ?? `The server answered ${response.status} ${response.statusText}.`);
+    const detail = problem.detail ?? `The server answered ${response.status} ${response.statusText}.`;
+    throw Object.assign(new Error(detail), { status: response.status });
   }
 }
 
 /** Parts of the page from HTML; a script in it would not run, even if the server had not escaped it. */
 const parts = html => [...new DOMParser().parseFromString(html, "text/html").body.childNodes];
 
+/** Fills a place; whether the focus was in what it held before, and is lost now. */
 async function fill(place, path, body) {
+  const { signal } = running;
   place.classList.add("busy");
   try {
-    const html = await (await ask(path, body)).text();
+    const html = await (await ask(path, body, "text/html", signal)).text();
+    signal.throwIfAborted();
+    const held = place.contains(document.activeElement);
     place.replaceChildren(...parts(html));
+    return held;
+  } catch (error) {
+    if (!signal.aborted) place.replaceChildren();
+    throw error;
   } finally {
-    place.classList.remove("busy");
+    if (!signal.aborted) place.classList.remove("busy");
   }
 }
 
@@ -95,6 +123,7 @@ async function fill(place, path, body) {
 async function show() {
   running.abort();
   running = new AbortController();
+  [result, panel].forEach(place => place.classList.remove("busy"));
   const mine = running, state = read();
   alertBox.textContent = "";
   const treebank = ["find", "sent", "sentence", "cited"].some(name => name in state);
@@ -107,8 +136,10 @@ async function show() {
     await (treebank ? showTreebank(state) : showSentence(state));
   } catch (error) {
     if (mine.signal.aborted) return;
-    shown = { sentence: null, panel: null };
-    if (!(error.name === "AbortError")) alertBox.textContent = error.message || "The server does not answer.";
+    shown.panel = null;
+    if (!panel.childNodes.length) panel.hidden = true;
+    if (!result.childNodes.length) shown.sentence = null;
+    alertBox.textContent = error.status ? error.message : "The server does not answer; is it still running?";
   }
 }
 
@@ -116,21 +147,24 @@ async function showSentence(state) {
   showSettings(state);
   const given = state.text ?? state.words?.replaceAll("\t", " ");
   at("help").hidden = given !== undefined;
-  at("downloads").hidden = given === undefined;
+  at("legend").hidden = at("downloads").hidden = given === undefined;
   if (given === undefined) {
     clear();
     document.title = "citree";
     return;
   }
-  if (!items.some(item => key({ ...state, ...item.state }) === key(state))) {
+  at("to-sentences").href = location.hash;
+  if (!items.some(item => named(item.state) === named(state) && item.state.text === state.text)) {
     if (text.value.trim() !== given) text.value = given;
   }
+  written = text.value.trim();
   document.title = `${given} – citree`;
   if (shown.sentence !== key(state)) {
     clear();
     await fill(result, "/view/sentence", request(state));
     shown.sentence = key(state);
     for (const link of result.querySelectorAll("[data-edge]")) lead(link, write({ ...sentenceOf(state), edge: link.dataset.edge }));
+    if (list.contains(document.activeElement)) result.scrollIntoView({ block: "nearest" });
     const doubts = result.querySelectorAll(".doubtful").length;
     statusBox.textContent = `Parsed: ${result.querySelectorAll("[data-edge]").length} words, ${doubts} suspicious.`;
   }
@@ -144,24 +178,30 @@ async function showPanel(state) {
     link.classList.toggle("open", open);
     link.setAttribute("aria-expanded", open);
   }
-  if (state.edge === undefined) return closePanel();
+  if (state.edge === undefined) {
+    const held = panel.contains(document.activeElement);
+    closePanel();
+    if (held) result.querySelector(`[data-edge="${CSS.escape(shown.edge ?? "")}"]`)?.focus();
+    return;
+  }
+  shown.edge = state.edge;
   result.querySelector("a.edge.open .word")?.scrollIntoView({ block: "nearest", inline: "center" });
   const wanted = write({ ...state });
   if (shown.panel === wanted) return;
   panel.hidden = false;
   const why_not = state.why ? [state.why] : [];
-  await fill(panel, "/view/edge", request(state, { edges: [Number(state.edge)], why_not, by: ["label", "genre"] }));
+  const held = await fill(panel, "/view/edge", request(state, { edges: [Number(state.edge)], why_not, by: ["label", "genre"] }));
   shown.panel = wanted;
   for (const link of panel.querySelectorAll("[data-why]")) lead(link, write({ ...state, why: link.dataset.why || undefined }));
   for (const link of panel.querySelectorAll("[data-close]")) lead(link, write(sentenceOf(state)));
   cited(panel);
-  reveal(panel.querySelector(state.why ? "h4" : "h3"));
+  reveal(panel.querySelector(state.why ? "h4" : "h3"), held);
 }
 
 async function showTreebank(state) {
-  at("help").hidden = at("downloads").hidden = true;
+  at("help").hidden = at("downloads").hidden = at("legend").hidden = true;
   closePanel();
-  shown = { sentence: null, panel: null };
+  shown = { sentence: null, panel: null, edge: null };
   document.title = `${state.sent ?? "Treebank"} – citree`;
   if ("find" in state) {
     if (at("find").value.trim() !== state.find) at("find").value = state.find;
@@ -173,9 +213,9 @@ async function showTreebank(state) {
   }
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries({
-    edge: state.cited, generation: state.g, sent_id: state.sent, sentence: state.sentence, word: state.word, count: state.k,
+    edge: state.cited, generation: state.g, sent_id: state.sent, sentence: state.sentence, word: state.word,
   })) if (value !== undefined) query.set(name, value);
-  await fill(result, `/view/training?${query}`);
+  const held = await fill(result, `/view/training?${query}`);
   const { word, ...rest } = state;
   for (const link of result.querySelectorAll("[data-edge]")) {
     lead(link, write({ ...rest, word: link.dataset.edge }));
@@ -185,7 +225,9 @@ async function showTreebank(state) {
   }
   for (const link of result.querySelectorAll("[data-close]")) lead(link, write(rest));
   cited(result);
-  if (word !== undefined) reveal(result.querySelector("h3"));
+  result.querySelector("a.edge.open .word")?.scrollIntoView({ block: "nearest", inline: "center" });
+  if (word !== undefined) reveal(result.querySelector("h3"), false);
+  if (held) (result.querySelector("a.edge.open") ?? result).focus();
 }
 
 /** Links to training sentences: by name, which lasts, and by number, which is exact for this generation of the index. */
@@ -209,58 +251,66 @@ function closePanel() {
   shown.panel = null;
 }
 
-/** Brings the beginning of something into view, where it is not, and under the eyes of a screen reader. */
-function reveal(heading) {
+/** Brings the beginning of something into view, where it is not, and to the ears of whoever listens. */
+function reveal(heading, focus) {
   if (!heading) return;
   heading.scrollIntoView({ block: "nearest" });
   statusBox.textContent = heading.textContent;
+  if (focus) heading.focus();
 }
 
 // ---- Several sentences
 
-/** CoNLL-U or lines, each sentence as the state that shows it. */
+/** CoNLL-U, also with spaces for its tabs, or lines: each sentence as the state that shows it. */
 function sentencesIn(content) {
-  if (!/^\d+(-\d+)?\t[^\t\n]*\t/m.test(content)) {
+  const rows = /^\d+([-.]\d+)?[ \t]+\S+([ \t]+\S+){8}[ \t]*$/m;
+  if (!/^\d+(-\d+)?\t[^\t\n]*\t/m.test(content) && !rows.test(content)) {
     return content.split("\n").map(line => line.trim()).filter(Boolean).map(line => ({ text: line }));
   }
   return content.replaceAll("\r", "").split(/\n\s*\n/).map(block => {
-    const rows = block.split("\n").filter(line => /^\d+\t/.test(line)).map(line => line.split("\t")[1]);
+    const lines = block.split("\n").map(line => (!line.includes("\t") && rows.test(line) ? line.trim().split(/ +/).join("\t") : line));
+    const words = lines.filter(line => /^\d+\t/.test(line)).map(line => line.split("\t")[1]).join("\t");
     const id = block.match(/^#\s*sent_id\s*=\s*(.+?)\s*$/m)?.[1];
-    return { words: rows.join("\t"), id };
+    blocks.set(named({ words, id }), lines.join("\n").trim() + "\n\n");
+    return { words, id };
   }).filter(state => state.words);
 }
 
 async function load(content) {
+  if (/[\0\ufffd]/.test(content)) {
+    alertBox.textContent = "That is no text in UTF-8; save it as UTF-8 first.";
+    return;
+  }
+  blocks.clear();
   const states = sentencesIn(content);
   if (!states.length) return;
   items = states.map(state => ({ state, lowest: null, doubts: null }));
   if (states.length === 1) items = [];
+  list.hidden = items.length < 2;
   draw();
   go({ ...states[0], ...settings() });
   const mine = items;
-  for (let first = 0; first < mine.length; first += CHUNK) {
+  for (let first = 0; first < mine.length && mine === items; first += CHUNK) {
     const some = mine.slice(first, first + CHUNK);
-    try {
-      await judge(some);
-    } catch {
-      // One of them cannot be parsed: each by itself, then.
+    await judge(some).catch(async error => {
+      // One of them cannot be parsed: each by itself, then. Where the server is gone, all stay as they are.
+      if (!(error.status < 500)) throw error;
       for (const item of some) await judge([item]).catch(error => { item.problem = error.message; });
-    }
-    if (mine !== items) return;
-    draw();
+    }).catch(() => {});
+    if (mine === items) some.forEach(flag);
   }
 }
 
+/** The body of a request about several sentences of the list. */
+function together(some) {
+  return some[0].state.words === undefined
+    ? { text: some.map(item => item.state.text).join("\n") }
+    : { conllu: some.map(item => blocks.get(named(item.state)) ?? conllu(item.state.words.split("\t"), item.state.id ?? "_")).join("") };
+}
+
 async function judge(some) {
-  const words = item => item.state.words?.split("\t");
-  const body = words(some[0])
-    ? { conllu: some.map(item => conllu(words(item), item.state.id ?? "_")).join("") }
-    : { text: some.map(item => item.state.text).join("\n") };
-  const response = await fetch("/v1/parse", {
-    method: "POST", body: JSON.stringify(body), headers: { "content-type": "application/json" },
-  });
-  const answer = await response.json();
-  if (!response.ok) throw new Error(answer.detail);
+  const answer = await (await ask("/v1/parse", together(some), "application/json")).json();
+  if (answer.sentences.length !== some.length) throw Object.assign(new Error("It has no words."), { status: 422 });
   answer.sentences.forEach((parsed, at) => {
     const certain = parsed.probabilities.map(both => Math.min(...both));
     some[at].lowest = Math.min(...certain);
@@ -268,39 +318,46 @@ async function judge(some) {
   });
 }
 
+function element(name, properties = {}, ...children) {
+  const made = Object.assign(document.createElement(name), properties);
+  made.append(...children);
+  return made;
+}
+
+/** Writes beside a sentence of the list how doubtful it is. */
+function flag({ row, doubts, lowest, problem }) {
+  const [words, title] = problem ? ["not parsed", problem]
+    : doubts === null ? ["…", ""]
+    : doubts ? [`${doubts} ?, lowest ${Math.floor(lowest * 100)} %`, ""]
+    : ["sure", ""];
+  const place = row.querySelector(".flag");
+  Object.assign(place, { textContent: words, title, className: problem || doubts ? "flag doubt" : "flag" });
+}
+
 function draw() {
-  list.hidden = items.length < 2;
-  if (list.hidden) return;
-  const element = (name, properties = {}, ...children) => {
-    const made = Object.assign(document.createElement(name), properties);
-    made.append(...children);
-    return made;
-  };
-  const judged = items.filter(item => item.doubts !== null || item.problem).length;
   const sorted = list.dataset.sorted === "doubt";
-  const order = sorted ? [...items].sort((a, b) => (a.lowest ?? 2) - (b.lowest ?? 2)) : items;
-  const flag = ({ doubts, lowest, problem }) => {
-    if (problem) return element("span", { className: "flag doubt", textContent: "not parsed", title: problem });
-    if (doubts === null) return element("span", { className: "flag", textContent: "…" });
-    if (!doubts) return element("span", { className: "flag", textContent: "sure" });
-    return element("span", { className: "flag doubt", textContent: `${doubts} ?, lowest ${Math.floor(lowest * 100)} %` });
-  };
-  const rows = order.map(item => {
+  for (const item of items) {
     const words = element("bdi", { textContent: item.state.text ?? item.state.words.replaceAll("\t", " ") });
-    const link = element("a", { href: write({ ...item.state, ...settings() }) }, words, flag(item));
-    return element("li", {}, link);
-  });
+    const name = element("span", { className: "soft", textContent: item.state.id ?? "" });
+    const flags = element("span", { className: "flag" });
+    const link = element("a", { href: write({ ...item.state, ...settings() }) }, words, name, flags);
+    item.row = element("li", {}, link);
+    flag(item);
+  }
+  const order = sorted ? [...items].sort((a, b) => (a.lowest ?? 2) - (b.lowest ?? 2)) : items;
   const toggle = element("button", { type: "button", textContent: sorted ? "In their order" : "Most doubtful first" });
   toggle.addEventListener("click", () => {
     list.dataset.sorted = sorted ? "" : "doubt";
     draw();
     list.querySelector("button").focus();
   });
+  const all = element("button", { type: "button", textContent: "Download all, parsed" });
+  all.addEventListener("click", downloadAll);
   const title = element("h2", { id: "list-title", textContent: `${items.length} sentences` });
-  const progress = judged < items.length ? `, ${judged} looked at` : "";
+  const rule = element("span", { className: "soft", textContent: "by the sum rule" });
   list.replaceChildren(
-    element("div", { className: "row" }, title, element("span", { className: "soft", textContent: `by the sum rule${progress}` }), toggle),
-    element("ol", { className: "items" }, ...rows),
+    element("div", { className: "row" }, title, rule, toggle, all),
+    element("ol", { className: "items" }, ...order.map(item => item.row)),
   );
   current(read());
 }
@@ -320,13 +377,14 @@ function current(state) {
 
 at("ask").addEventListener("submit", event => {
   event.preventDefault();
-  shown.sentence = null;
+  shown.sentence = shown.panel = null;
   const before = location.hash;
   load(text.value);
   if (before === location.hash) show();
 });
 text.addEventListener("keydown", event => {
-  if (event.key === "Enter" && !event.shiftKey && !text.value.includes("\n")) {
+  const parse = event.ctrlKey || event.metaKey || !event.shiftKey && !text.value.includes("\n");
+  if (event.key === "Enter" && parse && !event.isComposing) {
     event.preventDefault();
     at("ask").requestSubmit();
   }
@@ -337,30 +395,52 @@ at("file").addEventListener("change", async event => {
   event.target.value = "";
 });
 for (const id of ["rule", "temperature", "neighbors", "count"]) at(id).addEventListener("change", () => {
+  if (!at(id).reportValidity()) return;
+  for (const label of document.querySelectorAll("[data-rule]")) label.hidden = label.dataset.rule !== at("rule").value;
   const state = read();
-  showSettings({ ...state, ...settings() });
-  if (at(id).checkValidity() && (state.text ?? state.words) !== undefined) go({ ...state, ...settings(), why: undefined });
-  draw();
+  // What was typed meanwhile is meant, not what was there before.
+  if (text.value.trim() !== written) at("ask").requestSubmit();
+  else if ((state.text ?? state.words) !== undefined) go({ ...state, rule: undefined, t: undefined, n: undefined, ...settings(), why: undefined });
+  for (const item of items) item.row.firstChild.href = write({ ...item.state, ...settings() });
 });
 at("look").addEventListener("submit", event => {
   event.preventDefault();
-  go({ find: at("find").value.trim() });
+  const address = write({ find: at("find").value.trim() });
+  if (location.hash === address) show();
+  else location.hash = address;
 });
+
+function save(parts, name) {
+  const link = element("a", { href: URL.createObjectURL(new Blob(parts)), download: name });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+}
 
 at("downloads").addEventListener("click", async event => {
   const { accept, ending } = event.target.dataset;
   if (!accept) return;
+  const state = read();
   try {
-    const response = await ask("/v1/explain", request(read()), accept);
-    const link = document.createElement("a");
-    link.href = URL.createObjectURL(await response.blob());
-    link.download = `citree.${ending}`;
-    link.click();
-    setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+    const response = await ask("/v1/explain", request(state), accept);
+    save([await response.blob()], `${(state.id ?? "citree").replace(/[^\p{L}\p{N}._-]/gu, "_")}.${ending}`);
   } catch (error) {
     alertBox.textContent = error.message;
   }
 });
+
+/** All sentences of the list, parsed, with their probabilities. */
+async function downloadAll() {
+  const parsed = [];
+  try {
+    for (let first = 0; first < items.length; first += CHUNK) {
+      const some = items.slice(first, first + CHUNK).filter(item => !item.problem);
+      if (some.length) parsed.push(await (await ask("/v1/parse", together(some), "text/x-conllu")).text());
+    }
+    save(parsed, "citree.conllu");
+  } catch (error) {
+    alertBox.textContent = error.message;
+  }
+}
 at("copy").addEventListener("click", async event => {
   const button = event.target;
   try {
@@ -372,24 +452,35 @@ at("copy").addEventListener("click", async event => {
   setTimeout(() => { button.textContent = "Copy link"; }, 2000);
 });
 
-// Choosing an edge that is open closes it; Escape closes it too, and Space chooses as Enter does.
+/** The address of what is shown without the edge that is open; or without the question that is, where it is `innermost`. */
+function closed(innermost) {
+  const { edge, why, word, ...rest } = read();
+  return write(innermost && why ? { ...rest, edge } : rest);
+}
+
+// Choosing an edge that is open closes it; Escape closes it too, and Space chooses as Enter does. Where an edge was to be
+// shown and could not be, choosing it tries again.
 document.addEventListener("click", event => {
+  if (event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;
+  if (event.target.closest?.(".skip")) {
+    event.preventDefault();
+    result.focus();
+    return;
+  }
   const link = event.target.closest?.("a.edge.open");
-  const close = (link?.closest("#result") && (panel.querySelector("[data-close]") ?? result.querySelector("[data-close]")));
-  if (!close || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  if (!link) return;
   event.preventDefault();
-  location.hash = close.hash;
+  if (panel.hidden && !result.querySelector(".panel")) show();
+  else location.hash = closed();
 });
 document.addEventListener("keydown", event => {
   const link = event.target.closest?.("a.edge");
   if (event.key === " " && link) {
     event.preventDefault();
     link.dispatchEvent(new MouseEvent("click", { bubbles: true, cancelable: true }));
-  } else if (event.key === "Escape") {
-    const close = panel.querySelector("[data-close]") ?? result.querySelector("[data-close]");
-    if (!close) return;
-    const open = result.querySelector("a.edge.open");
-    location.hash = close.hash;
+  } else if (event.key === "Escape" && (!panel.hidden || result.querySelector(".panel"))) {
+    const open = panel.hidden || read().why ? null : result.querySelector("a.edge.open");
+    location.hash = closed(true);
     open?.focus();
   }
 });
