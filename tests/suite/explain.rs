@@ -110,6 +110,22 @@ fn a_citations_share_is_that_of_its_stored_vector() {
 }
 
 #[test]
+fn by_the_knn_rule_only_those_that_vote_are_said_to_count() {
+    let sandbox = trained();
+    let explainer = explainer(&sandbox, by(Inference::Knn { neighbors: 7 }));
+    let sentences = &starter::dev()[..3];
+    for explanation in explainer.explain(sentences, &Options { count: 20, ..Options::default() }).unwrap().iter().flatten() {
+        for edge in &explanation.edges {
+            let (head, label) = (&edge.attachment, &edge.labelling);
+            assert_eq!((head.coverage.of, head.citations.len()), (7, 7));
+            assert!((head.coverage.score - 1.0).abs() < 1e-9, "all that counts is cited");
+            assert_eq!(label.coverage.of as usize, label.citations.len());
+            assert!(label.coverage.of <= 7);
+        }
+    }
+}
+
+#[test]
 fn roll_ups_add_up_to_the_score_and_to_the_margin_by_every_rule() {
     let sandbox = trained();
     let all = [By::Label, By::Document, By::Prefix(1), By::Prefix(2), By::Dependent, By::Head];
