@@ -17,6 +17,7 @@ mod connections;
 mod engine;
 mod guard;
 mod health;
+mod input;
 mod limits;
 mod live;
 mod memory;

@@ -114,7 +114,9 @@ fn by_the_knn_rule_only_those_that_vote_are_said_to_count() {
     let sandbox = trained();
     let explainer = explainer(&sandbox, by(Inference::Knn { neighbors: 7 }));
     let sentences = &starter::dev()[..3];
-    for explanation in explainer.explain(sentences, &Options { count: 20, ..Options::default() }).unwrap().iter().flatten() {
+    for explanation in
+        explainer.explain(sentences, &Options { count: 20, ..Options::default() }).unwrap().iter().flatten()
+    {
         for edge in &explanation.edges {
             let (head, label) = (&edge.attachment, &edge.labelling);
             assert_eq!((head.coverage.of, head.citations.len()), (7, 7));
