@@ -193,3 +193,6 @@ impl Work for Compute {
         self.metrics.waits(size);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -60,6 +60,14 @@ fn bounds() -> Bounds {
     Bounds { threads: 1, together: 64, waiting: 1000, patience: Duration::from_secs(60) }
 }
 
+type Answered = Result<<Doubling as Work>::Answer, Overloaded>;
+
+/// Asks from a task of its own.
+fn asking(engine: &Arc<Engine<Doubling>>, ask: usize) -> tokio::task::JoinHandle<Answered> {
+    let engine = engine.clone();
+    tokio::spawn(async move { engine.ask(ask).await })
+}
+
 fn runtime() -> tokio::runtime::Runtime {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap()
 }
@@ -81,23 +89,14 @@ async fn settle(engine: &Engine<Doubling>, waiting: usize) {
 fn what_waits_is_worked_on_together_and_everyone_gets_their_own_answer() {
     let Setup { engine, open, largest, .. } = gated(bounds());
     runtime().block_on(async {
-        let first = tokio::spawn({
-            let engine = engine.clone();
-            async move { engine.ask(1).await }
-        });
+        let first = asking(&engine, 1);
         begin(&engine).await;
-        let asks: Vec<_> = (2..12)
-            .map(|ask| {
-                let engine = engine.clone();
-                tokio::spawn(async move { (ask, engine.ask(ask).await) })
-            })
-            .collect();
+        let asks: Vec<_> = (2..12).map(|ask| (ask, asking(&engine, ask))).collect();
         settle(&engine, 10).await;
         (0..2).for_each(|_| open.send(()).unwrap());
         assert_eq!(first.await.unwrap(), Ok(Ok(2)));
-        for ask in asks {
-            let (ask, answer) = ask.await.unwrap();
-            assert_eq!(answer, Ok(Ok(ask * 2)));
+        for (ask, answer) in asks {
+            assert_eq!(answer.await.unwrap(), Ok(Ok(ask * 2)));
         }
         assert_eq!(largest.load(Ordering::SeqCst), 10);
     });
@@ -107,17 +106,9 @@ fn what_waits_is_worked_on_together_and_everyone_gets_their_own_answer() {
 fn a_panic_harms_no_other_ask_and_the_thread_goes_on() {
     let Setup { engine, open, .. } = gated(bounds());
     runtime().block_on(async {
-        let first = tokio::spawn({
-            let engine = engine.clone();
-            async move { engine.ask(1).await }
-        });
+        let first = asking(&engine, 1);
         begin(&engine).await;
-        let asks: Vec<_> = [5, 13, 0, 6]
-            .map(|ask| {
-                let engine = engine.clone();
-                tokio::spawn(async move { engine.ask(ask).await })
-            })
-            .into();
+        let asks = [5, 13, 0, 6].map(|ask| asking(&engine, ask));
         settle(&engine, 4).await;
         (0..9).for_each(|_| open.send(()).unwrap());
         first.await.unwrap().unwrap().unwrap();
@@ -134,10 +125,7 @@ fn a_panic_harms_no_other_ask_and_the_thread_goes_on() {
 fn beyond_the_bound_asks_are_turned_away_and_taken_again_when_there_is_room() {
     let Setup { engine, open, .. } = gated(Bounds { waiting: 10, ..bounds() });
     runtime().block_on(async {
-        let spawn = |ask| {
-            let engine = engine.clone();
-            tokio::spawn(async move { engine.ask(ask).await })
-        };
+        let spawn = |ask| asking(&engine, ask);
         let working = spawn(1);
         begin(&engine).await;
         let large = spawn(50);
@@ -153,10 +141,7 @@ fn beyond_the_bound_asks_are_turned_away_and_taken_again_when_there_is_room() {
 fn nobody_works_for_who_has_gone_and_who_waited_too_long_is_told() {
     let Setup { engine, open, worked, .. } = gated(Bounds { patience: Duration::ZERO, ..bounds() });
     runtime().block_on(async {
-        let spawn = |ask| {
-            let engine = engine.clone();
-            tokio::spawn(async move { engine.ask(ask).await })
-        };
+        let spawn = |ask| asking(&engine, ask);
         let late = spawn(4);
         settle(&engine, 0).await;
         assert_eq!(late.await.unwrap(), Err(Overloaded));
@@ -164,10 +149,7 @@ fn nobody_works_for_who_has_gone_and_who_waited_too_long_is_told() {
     });
     let Setup { engine, open: open_again, worked, .. } = gated(bounds());
     runtime().block_on(async {
-        let spawn = |ask| {
-            let engine = engine.clone();
-            tokio::spawn(async move { engine.ask(ask).await })
-        };
+        let spawn = |ask| asking(&engine, ask);
         let working = spawn(1);
         begin(&engine).await;
         let gone = spawn(2);

@@ -2,6 +2,7 @@
 //!
 //! A binary of its own, which `cargo xtask peers` builds for release and runs: only it needs the whole parser.
 
+mod arguments;
 mod bert;
 mod explain;
 mod joint;

@@ -1,6 +1,7 @@
 //! Options of `peers explain`.
 
-use anyhow::{Context, bail, ensure};
+use crate::arguments::given;
+use anyhow::ensure;
 use std::path::PathBuf;
 
 /// How to use it.
@@ -54,31 +55,21 @@ impl Options {
             rounds: 3,
             given: arguments.join(" "),
         };
-        for pair in arguments.chunks(2) {
-            let &[name, value] = pair else { bail!("{} needs a value\n\n{USAGE}", pair[0]) };
-            let number = || {
-                let number: usize = value.parse().with_context(|| format!("{name} {value}: not a number"))?;
-                ensure!(number > 0, "{name} must be 1 or more");
-                anyhow::Ok(number)
-            };
-            match name {
-                "--bundle" => options.bundle = PathBuf::from(value),
-                "--dev" => options.dev = PathBuf::from(value),
-                "--parts" => options.parts = value.split(',').map(part).collect::<anyhow::Result<_>>()?,
-                "--sentences" => options.sentences = number()?,
-                "--rounds" => options.rounds = number()?,
-                _ => bail!("no option {name}\n\n{USAGE}"),
+        for given in given(arguments, USAGE) {
+            let given = given?;
+            match given.name {
+                "--bundle" => options.bundle = PathBuf::from(given.value),
+                "--dev" => options.dev = PathBuf::from(given.value),
+                "--parts" => options.parts = given.parts(&PARTS)?,
+                "--sentences" => options.sentences = given.number()?,
+                "--rounds" => options.rounds = given.number()?,
+                _ => return Err(given.unknown()),
             }
         }
         let complete = !options.bundle.as_os_str().is_empty() && !options.dev.as_os_str().is_empty();
         ensure!(complete, "--bundle and --dev are needed\n\n{USAGE}");
         Ok(options)
     }
-}
-
-fn part(name: &str) -> anyhow::Result<Part> {
-    let known = PARTS.iter().find(|(known, _)| *known == name);
-    known.map(|(_, part)| *part).with_context(|| format!("--parts {name}: no such part\n\n{USAGE}"))
 }
 
 #[cfg(test)]

@@ -1,0 +1,61 @@
+//! Requests with a small real bundle: what one of them does to the others.
+
+#![allow(clippy::unwrap_used)]
+
+use super::*;
+use crate::config::{Config, Preset};
+use crate::encoder::Pretrained;
+use crate::train::{Plan, Silent, Start, train};
+use crate::treebank::starter;
+use candle_core::Device;
+
+/// A bundle that is trained in a second.
+fn bundle(folder: &std::path::Path) -> std::path::PathBuf {
+    let bundle = folder.join("t.citree");
+    let small = Config { epochs: 1, lstm_units: 8, edge_dim: 8, word_dim: 8, ..Config::preset(Preset::Demo) };
+    let (treebank, none, device) = (&starter::train()[..20], Pretrained::default(), Device::Cpu);
+    let plan = Plan { config: &small, pretrained: &none, train: treebank, dev: treebank, device: &device };
+    let model = train(&plan, &bundle, Start::Fresh, &mut Silent).unwrap().unwrap();
+    crate::indexing::build(&model, treebank, &bundle, &|_| {}).unwrap();
+    bundle
+}
+
+fn words(context: &Context<'_>) -> Result<Reply, Problem> {
+    let words: Vec<String> = context.explanations().flat_map(|explanation| explanation.words).collect();
+    Ok(Reply::html(words.join(" ")))
+}
+
+#[test]
+fn a_request_that_panics_or_fails_takes_nothing_from_those_it_is_worked_on_with() {
+    let folder = tempfile::tempdir().unwrap();
+    let live = Arc::new(Live::open(&bundle(folder.path()), &Device::Cpu).unwrap());
+    let metrics = Arc::new(Metrics::new());
+    let compute = Compute { live, metrics: metrics.clone(), memory: Memory::default() };
+    let one = |form: &str| vec![Sentence::from_forms([form, "sleeps"])];
+    let asks = [
+        Ask::new(one("Anna"), Inference::Sum, words),
+        Ask::new(one("Panic"), Inference::Sum, |_| panic!("on purpose")),
+        Ask::new(one("Tom"), Inference::Sum, |_| Err(Problem::missing("not here"))),
+        Ask::new(Vec::new(), Inference::Sum, words),
+        Ask::new(one("Eve"), Inference::Knn { neighbors: 2 }, words).coming_again(),
+    ];
+    let bounds = Bounds { threads: 1, together: 64, waiting: 1000, patience: std::time::Duration::from_secs(60) };
+    let engine = Engine::start(compute, bounds).unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let answers = runtime.block_on(async {
+        let [a, b, c, d, e] = asks.map(|ask| engine.ask(ask));
+        tokio::join!(a, b, c, d, e)
+    });
+    let body = |answer: Result<Result<Reply, Problem>, super::super::engine::Overloaded>| {
+        answer.unwrap().map(|reply| String::from_utf8(reply.body).unwrap()).map_err(|problem| problem.status().as_u16())
+    };
+    assert_eq!(body(answers.0), Ok("Anna sleeps".to_string()));
+    assert_eq!(body(answers.1), Err(500));
+    assert_eq!(body(answers.2), Err(404));
+    assert_eq!(body(answers.3), Ok(String::new()));
+    assert_eq!(body(answers.4), Ok("Eve sleeps".to_string()));
+    assert!(metrics.text().contains("citree_panics_total 1"));
+    // What was remembered is the same as what was read.
+    let again = Ask::new(one("Eve"), Inference::Knn { neighbors: 2 }, words).coming_again();
+    assert_eq!(body(runtime.block_on(engine.ask(again))), Ok("Eve sleeps".to_string()));
+}
