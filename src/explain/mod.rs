@@ -71,9 +71,9 @@ impl Inference {
         let refuse = |message: &str| Err(Error::Explanation { message: message.to_string() });
         match self {
             Self::Nca { temperature } if !(temperature > 0.0 && temperature.is_finite()) => {
-                refuse("the temperature of the nca rule must be a positive number")
+                refuse("the `temperature` of the nca rule must be a positive number")
             }
-            Self::Knn { neighbors: 0 } => refuse("the knn rule needs 1 neighbour or more"),
+            Self::Knn { neighbors: 0 } => refuse("the knn rule needs `neighbors` of 1 or more"),
             rule => Ok(rule),
         }
     }
