@@ -131,8 +131,7 @@ impl<W: Work> Queue<W> {
     }
 
     fn run(&self) {
-        // Each thread is one worker of its own, so that what it calls stays on it: two batches on two threads go
-        // faster than one batch on both.
+        // Each thread is one worker of its own, so that what it calls stays on it, and batches run side by side.
         let alone = rayon::ThreadPoolBuilder::new().num_threads(1).build();
         while let Some(jobs) = self.take() {
             match &alone {
