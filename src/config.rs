@@ -3,10 +3,12 @@
 mod bert;
 mod system;
 
+pub use crate::rule::Aggregate;
 pub use bert::{BertLayers, BertSettings};
 pub use system::{Basis, Similarity, System};
 
 use crate::error::{Error, Result};
+use crate::rule::Rule;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -21,7 +23,7 @@ pub struct Config {
     /// Where the support edge of each label comes from in training.
     pub label_support: LabelSupport,
     /// What the model learns to decide by.
-    #[serde(default)]
+    #[serde(default, with = "crate::rule::by_name")]
     pub rule: Rule,
     /// The seed of everything drawn at random.
     pub seed: u64,
@@ -78,7 +80,7 @@ impl Config {
             system: System::IIC,
             aggregate: Aggregate::Mean,
             label_support: LabelSupport::Sampled,
-            rule: Rule::Sum,
+            rule: Rule::sum(),
             seed: 1,
             epochs: 100,
             query_sentences: 32,
@@ -190,8 +192,11 @@ impl Config {
         if let Some((name, value)) = rates.into_iter().find(|&(_, v)| !(v > 0.0 && v.is_finite())) {
             return Err(format!("{name} is {value}, but must be a positive number"));
         }
-        if self.rule == Rule::Nca && self.system.learning == Basis::Weights {
-            return Err(format!("rule nca needs a system that learns by instances, not {}", self.system));
+        if self.rule.neighbors().is_some() {
+            return Err(format!("no model learns by the {} rule; train by sum or nca and decide by it", self.rule));
+        }
+        if !self.rule.is_linear() && self.system.learning == Basis::Weights {
+            return Err(format!("rule {} needs a system that learns by instances, not {}", self.rule, self.system));
         }
         let by_dot = self.system.learning == Basis::Instances && self.system.similarity == Similarity::Dot;
         if self.label_support == LabelSupport::Memory && by_dot {
@@ -271,27 +276,6 @@ impl Schedule {
     fn is_inverse(&self) -> bool {
         *self == Self::Inverse
     }
-}
-
-/// What a model learns to decide by.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Rule {
-    /// As the paper: by all support edges alike.
-    #[default]
-    Sum,
-    /// By all alike and, in a second loss beside that one, by the nearest: the log of the mean of exp(similarity).
-    Nca,
-}
-
-/// How similarities to the support edges become one score.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Aggregate {
-    /// Their mean: labels compete by similarity alone.
-    Mean,
-    /// Their sum, as the paper's formulas have it: frequent labels score in proportion to their frequency.
-    Sum,
 }
 
 #[cfg(test)]

@@ -78,7 +78,7 @@ pub enum Error {
     /// The index of training edges is missing, damaged, busy or of another make.
     #[error(transparent)]
     Index(#[from] citree_index::Error),
-    /// The device asked for is not to be had.
+    /// The requested device is not available.
     #[error("device {device}: {message}")]
     Device {
         /// As the user wrote it.
@@ -161,6 +161,14 @@ pub enum Error {
         expected: String,
         /// What to do.
         remedy: &'static str,
+    },
+    /// Something could not be written as JSON: a bug, never the user's input.
+    #[error("cannot write {what} as JSON: {message}")]
+    Json {
+        /// What was to be written.
+        what: &'static str,
+        /// What the serializer said.
+        message: String,
     },
     /// A tensor operation failed: a bug or a lack of memory, never the user's input.
     #[error("tensor operation failed: {message}")]

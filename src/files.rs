@@ -19,6 +19,11 @@ pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<()> {
     std::fs::rename(&temporary, path).map_err(Error::io(path))
 }
 
+/// A value as JSON; `what` names it where that fails.
+pub fn to_json(what: &'static str, value: &impl serde::Serialize) -> Result<String> {
+    serde_json::to_string(value).map_err(|e| Error::Json { what, message: e.to_string() })
+}
+
 /// Writes tensors and notes to a safetensors file; equal input gives equal bytes.
 pub fn write_tensors(path: &Path, f32s: &[Named<f32>], f64s: &[Named<f64>], notes: &[(&str, String)]) -> Result<()> {
     let problem = |e: safetensors::SafeTensorError| Error::Tensor { message: e.to_string() };
@@ -34,7 +39,7 @@ pub fn write_tensors(path: &Path, f32s: &[Named<f32>], f64s: &[Named<f64>], note
         views.push((name, TensorView::new(Dtype::F64, shape.clone(), bytes).map_err(problem)?));
     }
     let notes: std::collections::BTreeMap<_, _> = notes.iter().map(|(key, value)| (*key, value)).collect();
-    let notes = serde_json::to_string(&notes).map_err(|e| Error::Tensor { message: e.to_string() })?;
+    let notes = to_json("the notes of a tensor file", &notes)?;
     let header = HashMap::from([(NOTES.to_string(), notes)]);
     write_atomically(path, &safetensors::serialize(views, Some(header)).map_err(problem)?)
 }

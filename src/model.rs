@@ -1,18 +1,21 @@
-//! A trained model, and its folder `BUNDLE/model/`: configuration, tables, and for heads and labels the parameters and
-//! the summed support.
+//! A trained model, in memory and in its files: configuration, tables, and for heads and labels the parameters and the
+//! summed support.
 
 use crate::config::{Aggregate, Basis, Config};
 use crate::edge::EdgeModel;
 use crate::encoder::{Encoder, Numbered, Parameters, Pretrained, Vocabulary};
 use crate::error::{Error, Result};
-use crate::files::{TensorFile, write_atomically, write_tensors};
+use crate::files::{TensorFile, to_json, write_atomically, write_tensors};
 use crate::score::Scorer;
-use crate::support::{Task, support_rows, support_sums};
+use crate::support::{support_rows, support_sums};
+use crate::task::Task;
 use crate::treebank::Splits;
 use candle_core::Device;
 use citree_index::Sums;
 use serde::{Deserialize, Serialize};
-use std::path::Path;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 /// The format of the folder; another number is refused.
 const VERSION: &str = "1";
@@ -30,6 +33,21 @@ pub struct Model {
     pub heads: Trained,
     /// The model that names edges.
     pub labels: Trained,
+    /// Computed while reading, or when first asked for.
+    fingerprint: OnceLock<[u8; 32]>,
+}
+
+/// The files of a model.
+#[derive(Clone, Debug)]
+pub struct ModelFiles {
+    /// The configuration, as TOML. Written last: a folder with it is whole.
+    pub config: PathBuf,
+    /// The tables, as JSON.
+    pub tables: PathBuf,
+    /// The parameters and the summed support of the head model.
+    pub heads: PathBuf,
+    /// The same of the label model.
+    pub labels: PathBuf,
 }
 
 /// What a treebank's words look like.
@@ -68,72 +86,97 @@ pub struct Trained {
 }
 
 impl Model {
-    /// Writes the folder; each file is replaced atomically.
-    pub fn save(&self, bundle: &Path) -> Result<()> {
-        let folder = bundle.join("model");
-        std::fs::create_dir_all(&folder).map_err(Error::io(&folder))?;
-        let tables = serde_json::to_string(&self.tables).map_err(|e| Error::Tensor { message: e.to_string() })?;
-        write_atomically(&folder.join("tables.json"), tables.as_bytes())?;
-        self.heads.save(&folder)?;
-        self.labels.save(&folder)?;
-        write_atomically(&folder.join("config.toml"), self.config.to_toml().as_bytes())
+    /// A model from its parts.
+    pub fn new(config: Config, tables: Tables, pretrained: Pretrained, heads: Trained, labels: Trained) -> Self {
+        Self { config, tables, pretrained, heads, labels, fingerprint: OnceLock::new() }
+    }
+
+    /// The same model with its support summed.
+    pub fn with_sums(&self, [heads, labels]: [Sums; 2]) -> Self {
+        let mut model = self.clone();
+        (model.heads.sums, model.labels.sums) = (Some(heads), Some(labels));
+        model
+    }
+
+    /// Writes the files; each is replaced atomically.
+    pub fn save(&self, files: &ModelFiles) -> Result<()> {
+        write_atomically(&files.tables, to_json("the tables", &self.tables)?.as_bytes())?;
+        self.heads.save(&files.heads)?;
+        self.labels.save(&files.labels)?;
+        write_atomically(&files.config, self.config.to_toml().as_bytes())
     }
 
     /// A hash of all that decides what an edge vector is: configuration, tables and parameters. An index of one model
     /// means nothing to another.
     pub fn fingerprint(&self) -> Result<[u8; 32]> {
-        let mut hasher = blake3::Hasher::new();
-        let tables = serde_json::to_string(&self.tables).map_err(|e| Error::Tensor { message: e.to_string() })?;
-        let mut text = |text: &str| {
-            hasher.update(&(text.len() as u64).to_le_bytes());
-            hasher.update(text.as_bytes());
-        };
-        text(&self.config.to_toml());
-        text(&tables);
-        for trained in [&self.heads, &self.labels] {
-            for (name, values) in trained.parameters.values()? {
-                hasher.update(&(name.len() as u64).to_le_bytes()).update(name.as_bytes());
-                hasher.update(&(values.len() as u64).to_le_bytes());
-                // In pieces that stay in the cache: BERT has tens of millions of values.
-                let mut bytes = [0; 4 * 4096];
-                for piece in values.chunks(4096) {
-                    let room = bytes.as_chunks_mut::<4>().0;
-                    room.iter_mut().zip(piece).for_each(|(bytes, value)| *bytes = value.to_le_bytes());
-                    hasher.update(&bytes[..4 * piece.len()]);
-                }
-            }
+        if let Some(fingerprint) = self.fingerprint.get() {
+            return Ok(*fingerprint);
         }
-        self.pretrained.hash(&mut hasher)?;
-        Ok(hasher.finalize().into())
+        let mut fingerprint = Fingerprint::new(&self.config, &self.tables)?;
+        for trained in [&self.heads, &self.labels] {
+            fingerprint.add(&trained.parameters.values()?);
+        }
+        let fingerprint = fingerprint.finish(&self.pretrained)?;
+        Ok(*self.fingerprint.get_or_init(|| fingerprint))
     }
 
-    /// Reads the folder of a bundle.
-    pub fn load(bundle: &Path, device: &Device) -> Result<Self> {
-        let folder = bundle.join("model");
-        let config_path = folder.join("config.toml");
-        if !config_path.is_file() {
-            return Err(Error::Bundle {
-                path: bundle.to_path_buf(),
-                expected: "a bundle with a model/ folder".to_string(),
-                found: if bundle.exists() { "none" } else { "nothing there" }.to_string(),
-                remedy: "train one with `citree train`, or finish an interrupted training with `--resume`".to_string(),
-            });
-        }
-        let text = std::fs::read_to_string(&config_path).map_err(Error::io(&config_path))?;
-        let config = Config::from_toml(&text, &config_path)?;
-        let tables_path = folder.join("tables.json");
-        let text = std::fs::read_to_string(&tables_path).map_err(Error::io(&tables_path))?;
+    /// Reads the files of a model, and takes its fingerprint on the way; `pretrained` reads what it knew before training.
+    pub fn load(
+        files: &ModelFiles,
+        pretrained: impl FnOnce(&Config) -> Result<Pretrained>,
+        device: &Device,
+    ) -> Result<Self> {
+        let text = std::fs::read_to_string(&files.config).map_err(Error::io(&files.config))?;
+        let config = Config::from_toml(&text, &files.config)?;
+        let text = std::fs::read_to_string(&files.tables).map_err(Error::io(&files.tables))?;
         let tables: Tables = serde_json::from_str(&text).map_err(|e| Error::Bundle {
-            path: tables_path.clone(),
+            path: files.tables.clone(),
             expected: "the tables of this bundle".to_string(),
             found: e.to_string(),
             remedy: "train again, or restore the file".to_string(),
         })?;
-        let pretrained = Pretrained::load(bundle, config.bert.train, device)?;
+        let pretrained = pretrained(&config)?;
+        let mut fingerprint = Fingerprint::new(&config, &tables)?;
         let blueprint = Blueprint { config: &config, vocabulary: &tables.vocabulary, pretrained: &pretrained, device };
-        let heads = Trained::load(Task::Heads, &blueprint, None, &folder)?;
-        let labels = Trained::load(Task::Labels, &blueprint, heads.shared(&config), &folder)?;
-        Ok(Self { config, tables, pretrained, heads, labels })
+        let heads = Trained::load(Task::Heads, &blueprint, None, &files.heads, &mut fingerprint)?;
+        let shared = heads.shared(&config);
+        let labels = Trained::load(Task::Labels, &blueprint, shared, &files.labels, &mut fingerprint)?;
+        let fingerprint = OnceLock::from(fingerprint.finish(&pretrained)?);
+        Ok(Self { config, tables, pretrained, heads, labels, fingerprint })
+    }
+}
+
+/// A fingerprint in the making.
+struct Fingerprint(blake3::Hasher);
+
+impl Fingerprint {
+    fn new(config: &Config, tables: &Tables) -> Result<Self> {
+        let mut hasher = blake3::Hasher::new();
+        for text in [config.to_toml(), to_json("the tables", tables)?] {
+            hasher.update(&(text.len() as u64).to_le_bytes());
+            hasher.update(text.as_bytes());
+        }
+        Ok(Self(hasher))
+    }
+
+    /// Adds the parameters of one of the two models.
+    fn add(&mut self, parameters: &BTreeMap<String, Vec<f32>>) {
+        for (name, values) in parameters {
+            self.0.update(&(name.len() as u64).to_le_bytes()).update(name.as_bytes());
+            self.0.update(&(values.len() as u64).to_le_bytes());
+            // In pieces that stay in the cache: BERT has tens of millions of values.
+            let mut bytes = [0; 4 * 4096];
+            for piece in values.chunks(4096) {
+                let room = bytes.as_chunks_mut::<4>().0;
+                room.iter_mut().zip(piece).for_each(|(bytes, value)| *bytes = value.to_le_bytes());
+                self.0.update(&bytes[..4 * piece.len()]);
+            }
+        }
+    }
+
+    fn finish(mut self, pretrained: &Pretrained) -> Result<[u8; 32]> {
+        pretrained.hash(&mut self.0)?;
+        Ok(self.0.finalize().into())
     }
 }
 
@@ -199,7 +242,7 @@ impl Trained {
         Scorer::new(&self.edges, rows)
     }
 
-    fn save(&self, folder: &Path) -> Result<()> {
+    fn save(&self, path: &Path) -> Result<()> {
         let values = self.parameters.values()?;
         let shapes = self.parameters.iter().map(|(name, var)| (name.to_string(), var.dims().to_vec()));
         let f32s: Vec<_> = shapes.zip(values.values()).map(|((name, shape), v)| (name, shape, v.as_slice())).collect();
@@ -209,16 +252,21 @@ impl Trained {
             f64s.push(("support".to_string(), vec![sums.counts().len(), sums.dims()], sums.sums()));
             notes.push(("counts", serde_json::to_string(sums.counts()).unwrap_or_default()));
         }
-        write_tensors(&self.path(folder), &f32s, &f64s, &notes)
+        write_tensors(path, &f32s, &f64s, &notes)
     }
 
-    fn load(task: Task, blueprint: &Blueprint, shared: Option<&Encoder>, folder: &Path) -> Result<Self> {
+    fn load(
+        task: Task,
+        blueprint: &Blueprint,
+        shared: Option<&Encoder>,
+        path: &Path,
+        fingerprint: &mut Fingerprint,
+    ) -> Result<Self> {
         let Blueprint { config, vocabulary, .. } = *blueprint;
         let mut trained = Self::with_parameters(Parameters::blank(), task, blueprint, shared)?;
-        let path = trained.path(folder);
-        let file = TensorFile::read(&path)?;
+        let file = TensorFile::read(path)?;
         let refuse = |expected: String, found: String, remedy: &str| Error::Bundle {
-            path: path.clone(),
+            path: path.to_path_buf(),
             expected,
             found,
             remedy: remedy.to_string(),
@@ -229,7 +277,9 @@ impl Trained {
             return Err(refuse(format!("format version {VERSION}"), format!("version {version:?}"), remedy));
         }
         let fetch = |(name, _): (&str, _)| Some((name.to_string(), file.f32s(name)?));
-        trained.parameters.set_values(&trained.parameters.iter().filter_map(fetch).collect()).map_err(|e| {
+        let values: BTreeMap<String, Vec<f32>> = trained.parameters.iter().filter_map(fetch).collect();
+        fingerprint.add(&values);
+        trained.parameters.set_values(&values).map_err(|e| {
             refuse(
                 "the parameters of this configuration".to_string(),
                 e.to_string(),
@@ -247,9 +297,5 @@ impl Trained {
             })?);
         }
         Ok(trained)
-    }
-
-    fn path(&self, folder: &Path) -> std::path::PathBuf {
-        folder.join(format!("{}.safetensors", self.task.name()))
     }
 }

@@ -4,7 +4,8 @@ use crate::edge::{EdgeModel, States};
 use crate::encoder::{Batch, Numbered, length_batches};
 use crate::error::Result;
 use crate::ops::Segments;
-use crate::support::{Task, gold_edges};
+use crate::support::gold_edges;
+use crate::task::Task;
 use candle_core::Tensor;
 use rayon::prelude::*;
 

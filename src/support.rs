@@ -4,42 +4,13 @@ use crate::config::Aggregate;
 use crate::edge::EdgeModel;
 use crate::encoder::{Batch, Numbered, length_batches};
 use crate::error::Result;
+use crate::task::Task;
 use candle_core::{Device, Tensor};
 use citree_index::Sums;
 use rayon::prelude::*;
 
 /// Batches encoded before their rows are added up; bounds the memory.
 const BATCHES: usize = 32;
-
-/// Which of the two decisions of a parser a model is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Task {
-    /// Which word is the head.
-    Heads,
-    /// Which label the edge has.
-    Labels,
-}
-
-impl Task {
-    /// Both, in the order in which they are trained.
-    pub const ALL: [Self; 2] = [Self::Heads, Self::Labels];
-
-    /// The name in files and messages.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Heads => "heads",
-            Self::Labels => "labels",
-        }
-    }
-
-    /// How many classes of support edges the task has.
-    pub fn classes(self, labels: usize) -> usize {
-        match self {
-            Self::Heads => 1,
-            Self::Labels => labels,
-        }
-    }
-}
 
 /// The gold edges of a batch in plain rows: dependents, heads, labels.
 pub fn gold_edges(sentences: &[&Numbered], first_rows: &[usize]) -> (Vec<u32>, Vec<u32>, Vec<u32>) {

@@ -1,7 +1,7 @@
 //! A parse drawn for a terminal: a word a line, arcs beside them, label and probability at the end.
 
-use citree::parse::Parse;
-use citree::treebank::Sentence;
+use crate::parse::Parse;
+use crate::treebank::Sentence;
 use std::fmt::Write;
 
 /// Draws one sentence. An arrow points at the dependent; the line it comes from is the head's.

@@ -1,7 +1,7 @@
 //! `citree check`: what a treebank holds, every problem it has with its line, and what was read written back.
 
-use citree::error::Error;
-use citree::treebank::{self, Finding, Problem, Sentence, Summary, Writer};
+use crate::error::Error;
+use crate::treebank::{self, Finding, Problem, Sentence, Summary, Writer};
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -54,7 +54,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::from(u8::from(summary.problems > 0)))
 }
 
-/// A remedy is told with the first problem it is for.
+/// A remedy is answer with the first problem it is for.
 fn write_problem(out: &mut dyn Write, file: &Path, problem: &Problem, new: bool) -> std::io::Result<()> {
     writeln!(out, "{}:{problem}", file.display())?;
     if new { writeln!(out, "  {}", problem.remedy) } else { Ok(()) }

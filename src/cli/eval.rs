@@ -1,7 +1,7 @@
 //! `citree eval`: a parse compared with the gold trees, in tables that say which figure is which.
 
-use citree::evaluate::{Attachment, LengthScore, Score, Scores, evaluate};
-use citree::treebank::read_all;
+use crate::evaluate::{Attachment, LengthScore, Score, Scores, evaluate};
+use crate::treebank::read_all;
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;

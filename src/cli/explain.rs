@@ -5,10 +5,11 @@ mod text;
 use super::input::Input;
 use super::machine::Machine;
 use super::parse::decode;
-use citree::explain::{Alternative, By, Explainer, Inference, Options, Question, Settings, Told, html};
-use citree::model::Model;
-use citree::parse::Decode;
-use citree::treebank::{Sentence, write_sentence};
+use super::rule::RuleOptions;
+use crate::bundle::Bundle;
+use crate::explain::{Answer, By, Expected, Explainer, Options, Question, html};
+use crate::parse::{Decode, Settings};
+use crate::treebank::{Sentence, write_sentence};
 use rayon::prelude::*;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -32,7 +33,7 @@ Examples:
 Each edge has two decisions, its head and its label. For each: the training edges most similar to it,
 and how much of the evidence and of the margin over the runner-up they carry. By the sum rule every
 training edge counts almost alike, so a few citations illustrate a decision but do not carry it; by
-`--inference nca` near edges count for more, by `--inference knn` only the nearest do.
+`--rule nca` near edges count for more, by `--rule knn` only the nearest do.
 
 CoNLL-U output has the citations in MISC: Cite=sent_id:dependent:head,… for the head, CiteLabel for
 the label. JSON has an object a sentence; its form is described in docs/explain.md.")]
@@ -56,21 +57,12 @@ pub struct Args {
     /// Split score and margin by label, document, genre, prefix:N, dependent or head; may be given several times
     #[arg(long, default_value = "label")]
     by: Vec<By>,
-    /// How decisions are made: sum, nca or knn
-    #[arg(long, default_value = "sum", value_parser = ["sum", "nca", "knn"])]
-    inference: String,
-    /// How much more near edges count than far ones, by the nca rule
-    #[arg(long, value_name = "T", default_value_t = Inference::usual_temperature())]
-    temperature: f32,
-    /// How many of the nearest edges count, by the knn rule
-    #[arg(long, value_name = "N", default_value_t = Inference::usual_neighbors())]
-    neighbors: usize,
     /// Compare every candidate with every training edge one by one: the same decisions, slowly, and no nearer edge missed
     #[arg(long)]
     exact: bool,
     /// What argues for and against another head, or another label
     #[arg(long, value_name = "WORD:HEAD[:LABEL]")]
-    why_not: Vec<Alternative>,
+    why_not: Vec<Expected>,
     /// As if these training sentences were not there: a sent_id, the beginning of some, or a file with one a line
     #[arg(long, value_name = "SENTENCES")]
     without: Vec<String>,
@@ -81,21 +73,22 @@ pub struct Args {
     #[arg(long, default_value = "mst", value_parser = decode)]
     decode: Decode,
     #[command(flatten)]
+    rule: RuleOptions,
+    #[command(flatten)]
     machine: Machine,
 }
 
 /// Explains a file or the standard input to the standard output.
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
-    let inference = inference(&args)?;
+    let rule = args.rule.rule()?;
     let device = args.machine.start()?;
-    let model = Model::load(&args.bundle, &device)?;
-    let settings = Settings { decode: args.decode, aggregate: None, inference, exact: args.exact };
-    let mut explainer = Explainer::new(&model, &args.bundle, settings, &device)?;
+    let settings = Settings { decode: args.decode, aggregate: None, rule, exact: args.exact };
+    let mut explainer = Bundle::open_on(&args.bundle, &device)?.explainer_with(&settings)?;
     let mut whole = None;
     if !args.without.is_empty() {
         let gone = explainer.sentences_named(&names(&args.without)?)?;
-        let fewer = Explainer::new(&model, &args.bundle, settings, &device)?;
-        whole = Some(std::mem::replace(&mut explainer, fewer.without(&model, |n| gone.contains(&n), &device)?));
+        let fewer = explainer.without(|number| gone.contains(&number))?;
+        whole = Some(std::mem::replace(&mut explainer, fewer));
         writeln!(std::io::stderr(), "left out {} of {} training sentences", gone.len(), explainer.edges().sentences())?;
     }
     let options =
@@ -111,16 +104,16 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         if some.is_empty() {
             break;
         }
-        for (mut sentence, told) in some.iter().cloned().zip(tell(&explainer, whole.as_ref(), &some, &question)?) {
-            let Some(told) = told else { continue };
+        for (mut sentence, answer) in some.iter().cloned().zip(answers(&explainer, whole.as_ref(), &some, &question)?) {
+            let Some(answer) = answer else { continue };
             match args.format.as_str() {
-                "html" => pages.push(told.explanation),
-                "json" => writeln!(written, "{}", serde_json::to_string(&told)?)?,
+                "html" => pages.push(answer.explanation),
+                "json" => writeln!(written, "{}", serde_json::to_string(&answer)?)?,
                 "conllu" => {
-                    told.explanation.annotate(&mut sentence);
+                    answer.explanation.annotate(&mut sentence);
                     write_sentence(&mut written, &sentence)?;
                 }
-                _ => text::write(&mut written, &told)?,
+                _ => text::write(&mut written, &answer)?,
             }
         }
         if at_once {
@@ -138,14 +131,14 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
 /// Explains the edge of a sentence that is least certain, as text.
 pub fn most_doubtful(explainer: &Explainer, sentence: &Sentence, count: usize) -> anyhow::Result<Vec<u8>> {
     let mut written = Vec::new();
-    let readings = explainer.read(std::slice::from_ref(sentence))?;
-    let Some(reading) = readings.into_iter().next().flatten() else { return Ok(written) };
-    let parse = &reading.parse;
+    let analyses = explainer.analyse(std::slice::from_ref(sentence))?;
+    let Some(analysis) = analyses.into_iter().next().flatten() else { return Ok(written) };
+    let parse = &analysis.parse;
     let certain = |word: &usize| parse.head_probabilities[*word].min(parse.label_probabilities[*word]);
-    let doubtful = (1..reading.positions()).min_by(|a, b| certain(a).total_cmp(&certain(b)));
+    let doubtful = (1..analysis.positions()).min_by(|a, b| certain(a).total_cmp(&certain(b)));
     let options = Options { count, words: doubtful.into_iter().collect(), ..Options::default() };
-    let told = explainer.tell(sentence, &reading, &Question { options, ..Question::default() }, None)?;
-    text::write(&mut written, &told)?;
+    let answer = explainer.answer(sentence, &analysis, &Question { options, ..Question::default() }, None)?;
+    text::write(&mut written, &answer)?;
     Ok(written)
 }
 
@@ -155,15 +148,6 @@ fn write_out(written: &mut Vec<u8>) -> anyhow::Result<()> {
     out.flush()?;
     written.clear();
     Ok(())
-}
-
-fn inference(args: &Args) -> anyhow::Result<Inference> {
-    let inference = match args.inference.as_str() {
-        "nca" => Inference::Nca { temperature: args.temperature },
-        "knn" => Inference::Knn { neighbors: args.neighbors },
-        _ => Inference::Sum,
-    };
-    Ok(inference.checked()?)
 }
 
 /// The sentences that `--without` names: an argument that is a file stands for its lines.
@@ -180,22 +164,23 @@ fn names(without: &[String]) -> anyhow::Result<Vec<String>> {
     Ok(names)
 }
 
-/// What is to be said about each sentence; nothing about one without words.
-fn tell(
+/// The answer about each sentence; none about one without words.
+fn answers(
     explainer: &Explainer,
     whole: Option<&Explainer>,
     sentences: &[Sentence],
     question: &Question,
-) -> anyhow::Result<Vec<Option<Told>>> {
-    let readings = explainer.read(sentences)?;
-    let whole = whole.map(|whole| whole.read(sentences)).transpose()?;
+) -> anyhow::Result<Vec<Option<Answer>>> {
+    let analyses = explainer.analyse(sentences)?;
+    let whole = whole.map(|whole| whole.analyse(sentences)).transpose()?;
     sentences
         .par_iter()
-        .zip(&readings)
+        .zip(&analyses)
         .enumerate()
-        .map(|(at, (sentence, reading))| {
+        .map(|(at, (sentence, analysis))| {
             let before = whole.as_ref().and_then(|whole| whole[at].as_ref());
-            Ok(reading.as_ref().map(|reading| explainer.tell(sentence, reading, question, before)).transpose()?)
+            let answer = |analysis| explainer.answer(sentence, analysis, question, before);
+            Ok(analysis.as_ref().map(answer).transpose()?)
         })
         .collect()
 }

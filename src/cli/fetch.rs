@@ -4,7 +4,7 @@ use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use citree::fetch::{self, Event, Release, UNIVERSAL_DEPENDENCIES};
+use crate::fetch::{self, Event, Release, UNIVERSAL_DEPENDENCIES};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// Download a treebank's train, dev and test files and its licence from its public repository.
@@ -73,7 +73,6 @@ impl Show {
             Event::Retrying { url, reason, wait } => {
                 self.say(&format!("{url}: {reason}; again in {} s", wait.as_secs()));
             }
-            _ => {}
         }
     }
 

@@ -2,12 +2,13 @@
 
 use super::machine::Machine;
 use super::progress::step_bar;
-use citree::indexing::{Built, Step, build};
-use citree::model::Model;
-use citree::treebank::{Sentence, read_trees};
+use crate::bundle::Bundle;
+use crate::evidence::Step;
+use crate::treebank::read_trees;
 use citree_index::Phase;
+use indicatif::ProgressBar;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// Index the gold edges of a treebank, to be cited.
@@ -32,37 +33,10 @@ pub struct Args {
 /// Builds a new generation of the index.
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let device = args.machine.start()?;
-    let model = Model::load(&args.bundle, &device)?;
+    let bundle = Bundle::open_on(&args.bundle, &device)?;
     let sentences = read_trees(&args.treebank)?;
-    build_index(&model, &sentences, &args.bundle, &|| {})?;
-    Ok(ExitCode::SUCCESS)
-}
-
-/// Builds the index, showing how far it is; `each_step` is called now and then.
-pub fn build_index(
-    model: &Model,
-    sentences: &[Sentence],
-    bundle: &Path,
-    each_step: &(dyn Fn() + Sync),
-) -> anyhow::Result<Built> {
     let bar = step_bar()?;
-    let built = build(model, sentences, bundle, &|step| {
-        let (name, done, total) = match step {
-            Step::Encoding { done, total } => ("encoding".to_string(), done as u64, total as u64),
-            Step::Indexing(progress) => (
-                format!("{:?}: {}", progress.space, phase(progress.phase)).to_lowercase(),
-                progress.done,
-                progress.total,
-            ),
-        };
-        if bar.prefix() != name {
-            bar.reset();
-            bar.set_prefix(name);
-        }
-        bar.set_length(total);
-        bar.set_position(done);
-        each_step();
-    });
+    let built = bundle.build_index(&sentences, &|step| show(&bar, step));
     bar.finish_and_clear();
     let built = built?;
     let mut stderr = std::io::stderr().lock();
@@ -70,7 +44,23 @@ pub fn build_index(
         writeln!(stderr, "left out {} edges with labels that the model was not trained with", built.left_out)?;
     }
     writeln!(stderr, "indexed {} edges of {} sentences", built.edges, sentences.len())?;
-    Ok(built)
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Shows how far a build is.
+pub fn show(bar: &ProgressBar, step: Step) {
+    let (name, done, total) = match step {
+        Step::Encoding { done, total } => ("encoding".to_string(), done as u64, total as u64),
+        Step::Indexing(progress) => {
+            (format!("{:?}: {}", progress.space, phase(progress.phase)).to_lowercase(), progress.done, progress.total)
+        }
+    };
+    if bar.prefix() != name {
+        bar.reset();
+        bar.set_prefix(name);
+    }
+    bar.set_length(total);
+    bar.set_position(done);
 }
 
 fn phase(phase: Phase) -> &'static str {

@@ -1,7 +1,7 @@
 //! Sentences as the user gives them: a CoNLL-U file, plain text, or the standard input.
 
-use citree::parse::Parser;
-use citree::treebank::{Sentence, open};
+use crate::parse::Parser;
+use crate::treebank::{Sentence, open};
 use std::io::{BufRead, BufReader, IsTerminal};
 use std::path::{Path, PathBuf};
 

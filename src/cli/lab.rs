@@ -4,11 +4,11 @@ use super::machine::Machine;
 use super::progress::{bar, interrupt_flag};
 use super::recipe::Recipe;
 use super::shell::command_line;
-use citree::encoder::Pretrained;
-use citree::lab::{Experiment, Lab, Watcher};
-use citree::model::Model;
-use citree::train::Flow;
-use citree::treebank::read_trees;
+use crate::bundle::Bundle;
+use crate::encoder::Pretrained;
+use crate::lab::{Experiment, Lab, Watcher};
+use crate::train::Flow;
+use crate::treebank::read_trees;
 use indicatif::{HumanDuration, ProgressBar};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -97,7 +97,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     if args.bundle.is_some() && chosen != [Experiment::Rules] {
         anyhow::bail!("--bundle is for `citree lab rules`; the other experiments train what they measure");
     }
-    let model = args.bundle.as_ref().map(|bundle| Model::load(bundle, &device)).transpose()?;
+    let bundle = args.bundle.as_ref().map(|bundle| Bundle::open_on(bundle, &device)).transpose()?;
     let command = command_line(None);
     let named = args.name.clone().unwrap_or_else(|| treebank_name(&args.train));
     let lab = Lab {
@@ -109,7 +109,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         dev: &dev,
         seeds: &args.seeds,
         source: args.source.as_deref(),
-        model: model.as_ref(),
+        model: bundle.as_ref().map(Bundle::model),
         draws: args.draws as usize,
         device: &device,
         command: &command,
@@ -123,13 +123,15 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     lab.check_before(&chosen)?;
     std::fs::create_dir_all(&args.folder)?;
     let stopped = || interrupted.load(Ordering::SeqCst);
-    let pretrained = match args.recipe.pretrained(&args.folder, &config, [&train, &dev], &stopped, &device) {
-        Err(_) if stopped() => return Ok(ExitCode::from(130)),
-        pretrained => pretrained?,
-    };
+    let (folder, cache) = (lab.pretrained_folder(), lab.folder);
+    let pretrained =
+        match args.recipe.pretrained(&folder, lab.has_trainings(), cache, &config, [&train, &dev], &stopped, &device) {
+            Err(_) if stopped() => return Ok(ExitCode::from(130)),
+            pretrained => pretrained?,
+        };
     let lab = Lab { pretrained: &pretrained, ..lab };
     let progress = LabProgress::new(interrupted.clone())?;
-    let reports = citree::lab::run(&lab, &chosen, &progress);
+    let reports = crate::lab::run(&lab, &chosen, &progress);
     progress.bar.finish_and_clear();
     if reports?.is_none() {
         writeln!(std::io::stderr(), "stopped; everything is kept. Go on with:\n  {}", command_line(None))?;

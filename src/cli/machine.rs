@@ -24,6 +24,6 @@ impl Machine {
     pub fn start(&self) -> anyhow::Result<Device> {
         let threads = self.threads.map_or(0, std::num::NonZeroUsize::get);
         rayon::ThreadPoolBuilder::new().num_threads(threads).build_global()?;
-        Ok(citree::device::pick(&self.device)?)
+        Ok(crate::device::pick(&self.device)?)
     }
 }

@@ -15,12 +15,14 @@ mod neighbors;
 mod parse;
 mod progress;
 mod recipe;
+mod rule;
 mod serve;
 mod shell;
 mod train;
 mod verify;
 
 use clap::{Parser, Subcommand};
+use std::io::Write;
 use std::process::ExitCode;
 
 /// A dependency parser that cites its sources.
@@ -62,8 +64,28 @@ enum Verb {
     Lab(lab::Args),
 }
 
-/// Reads the command line and runs its verb.
-pub fn run() -> anyhow::Result<ExitCode> {
+/// The `citree` command: reads the command line, runs its verb, and tells what went wrong.
+pub fn main() -> ExitCode {
+    match run() {
+        Ok(code) => code,
+        Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            // Where even the standard error is closed there is nobody left to tell.
+            let _ = writeln!(std::io::stderr(), "citree: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Whether the reader of our output went away, as `head` does: no fault of anyone's.
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error
+        .chain()
+        .filter_map(|cause| cause.downcast_ref::<std::io::Error>())
+        .any(|e| e.kind() == std::io::ErrorKind::BrokenPipe)
+}
+
+fn run() -> anyhow::Result<ExitCode> {
     match Cli::parse().verb {
         Verb::Demo(args) => demo::run(args),
         Verb::Train(args) => train::run(args),

@@ -6,10 +6,11 @@ mod parquet;
 
 use super::machine::Machine;
 use super::progress::sentence_counter;
-use citree::explain::{Ask, EdgeNeighbors, Explainer, Settings};
-use citree::indexing::TrainingEdges;
-use citree::support::Task;
-use citree::treebank::{Sentence, open};
+use crate::Task;
+use crate::bundle::Bundle;
+use crate::evidence::TrainingEdges;
+use crate::explain::{EdgeNeighbors, NeighborQuery};
+use crate::treebank::{Sentence, open};
 use std::io::{BufWriter, IsTerminal};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -94,15 +95,20 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         anyhow::bail!("{} is not for a terminal; send it to a file: > neighbors.{0}", args.format);
     }
     let device = args.machine.start()?;
-    let explainer = Explainer::open(&args.bundle, Settings::default(), &device)?;
+    let explainer = Bundle::open_on(&args.bundle, &device)?.explainer()?;
     let out = BufWriter::new(std::io::stdout());
     let mut sink: Box<dyn Sink> = match args.format.as_str() {
         "npy" => Box::new(npy::Npy::new(out, args.count as usize)),
         "parquet" => Box::new(parquet::Parquet::new(out)?),
         _ => Box::new(jsonl::Jsonl::new(out)),
     };
-    let ask =
-        Ask { space: args.space, count: args.count as usize, gold: args.gold, exact: args.exact, others: args.others };
+    let query = NeighborQuery {
+        space: args.space,
+        count: args.count as usize,
+        gold: args.gold,
+        exact: args.exact,
+        others: args.others,
+    };
     let bar = sentence_counter()?;
     let mut reader = open(&args.file)?;
     let mut number = 0;
@@ -111,7 +117,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         if sentences.is_empty() {
             break;
         }
-        let neighbors = explainer.neighbors(&sentences, ask)?;
+        let neighbors = explainer.neighbors(&sentences, query)?;
         let found: Vec<Found<'_>> = sentences
             .iter()
             .zip(&neighbors)

@@ -5,10 +5,11 @@ use super::input::Input;
 use super::machine::Machine;
 use super::progress::sentence_counter;
 use super::recipe::aggregate;
-use citree::config::Aggregate;
-use citree::model::Model;
-use citree::parse::{Decode, Parser};
-use citree::treebank::{Sentence, write_sentence};
+use super::rule::RuleOptions;
+use crate::bundle::Bundle;
+use crate::config::Aggregate;
+use crate::parse::{Decode, Parser, Settings};
+use crate::treebank::{Sentence, write_sentence};
 use indicatif::ProgressBar;
 use std::io::Write;
 use std::path::PathBuf;
@@ -25,6 +26,7 @@ Examples:
   echo \"I don't know where she went.\" | citree parse en.citree --text
   citree parse en.citree --text --format arcs notes.txt
   citree parse en.citree input.conllu --scores | grep HeadProb=0
+  citree parse en.citree input.conllu --rule knn     decide by the ten nearest training edges alone
 
 CoNLL-U input keeps everything but HEAD, DEPREL and DEPS, which are replaced. With --scores, MISC
 says how probable each head (HeadProb) and label (LabelProb) is among its alternatives.")]
@@ -46,6 +48,8 @@ pub struct Args {
     #[arg(long, value_parser = aggregate)]
     aggregate: Option<Aggregate>,
     #[command(flatten)]
+    rule: RuleOptions,
+    #[command(flatten)]
     machine: Machine,
 }
 
@@ -60,9 +64,10 @@ pub fn decode(name: &str) -> Result<Decode, String> {
 
 /// Parses a file or the standard input to the standard output.
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
+    let settings =
+        Settings { decode: args.decode, aggregate: args.aggregate, rule: args.rule.rule()?, ..Settings::default() };
     let device = args.machine.start()?;
-    let model = Model::load(&args.bundle, &device)?;
-    let parser = Parser::new(&model, args.decode, args.aggregate.unwrap_or(model.config.aggregate), &device)?;
+    let parser = Bundle::open_on(&args.bundle, &device)?.parser_with(&settings)?;
     let mut output = Output {
         parser: &parser,
         scores: args.scores,

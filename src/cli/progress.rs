@@ -1,7 +1,8 @@
 //! Training as a person sees it: a bar on a terminal, a line an epoch anywhere.
 
-use citree::support::Task;
-use citree::train::{EpochReport, Flow, Observer, Stage, StepReport};
+use crate::evidence::Step;
+use crate::task::Task;
+use crate::train::{EpochReport, Flow, Observer, Stage, StepReport};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{IsTerminal, Write};
 use std::sync::Arc;
@@ -12,6 +13,9 @@ use std::time::Duration;
 pub struct Progress {
     bar: ProgressBar,
     interrupted: Arc<AtomicBool>,
+    /// What Ctrl-C means once the models are trained: called while the index is built.
+    pub while_indexing: fn(),
+    steps: ProgressBar,
     /// Measured seconds of an epoch's training and of its judging, for each model where known.
     epoch_seconds: [Option<f64>; 2],
 }
@@ -21,7 +25,7 @@ impl Progress {
     pub fn start() -> anyhow::Result<Self> {
         let interrupted = interrupt_flag()?;
         let bar = bar("{prefix:>22} {bar:24} {pos}/{len} {msg}")?;
-        Ok(Self { bar, interrupted, epoch_seconds: [None; 2] })
+        Ok(Self { bar, interrupted, while_indexing: || {}, steps: step_bar()?, epoch_seconds: [None; 2] })
     }
 
     /// Whether Ctrl-C was pressed.
@@ -32,6 +36,7 @@ impl Progress {
     /// Takes the bar away.
     pub fn finish(&self) {
         self.bar.finish_and_clear();
+        self.steps.finish_and_clear();
     }
 
     fn say(&self, line: &str) {
@@ -97,6 +102,14 @@ impl Observer for Progress {
             indicatif::HumanDuration(left)
         ));
         if self.interrupted() { Flow::Stop } else { Flow::Continue }
+    }
+
+    fn indexing(&self, step: Step) {
+        self.bar.finish_and_clear();
+        super::index::show(&self.steps, step);
+        if self.interrupted() {
+            (self.while_indexing)();
+        }
     }
 
     fn epoch(&mut self, report: &EpochReport) {

@@ -1,11 +1,11 @@
 //! The options about what a model is made of, which `train` and `lab` share.
 
 use super::progress::step_bar;
-use citree::config::{Aggregate, BertLayers, Config, Preset};
-use citree::encoder::Pretrained;
-use citree::encoder::bert::Features;
-use citree::encoder::pretrained::Sources;
-use citree::treebank::Sentence;
+use crate::config::{Aggregate, BertLayers, Config, Preset};
+use crate::encoder::Pretrained;
+use crate::encoder::bert::Features;
+use crate::encoder::pretrained::Sources;
+use crate::treebank::Sentence;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -59,10 +59,13 @@ impl Recipe {
         Ok(config)
     }
 
-    /// Puts the pretrained input into a folder, and computes what a frozen BERT says of the treebanks.
+    /// Puts the pretrained input into a folder, and computes the states of a frozen BERT for the treebanks. A training
+    /// that is `resumed` finds there what it had; `cache` takes the states where the user has no cache folder.
     pub fn pretrained(
         &self,
         folder: &Path,
+        resumed: bool,
+        cache: &Path,
         config: &Config,
         treebanks: [&[Sentence]; 2],
         interrupted: &(dyn Fn() -> bool + Sync),
@@ -79,13 +82,13 @@ impl Recipe {
             bar.set_length(total);
             bar.set_position(done);
         };
-        let pretrained = Pretrained::install(folder, sources, config.bert.train, device, &|done, total| {
+        let pretrained = Pretrained::install(folder, sources, config.bert.train, resumed, device, &|done, total| {
             show("word vectors", done, total);
         })?;
         let pretrained = match &pretrained.bert {
             Some(bert) if !config.bert.train => {
                 bar.reset();
-                let cache = self.cache.clone().or_else(user_cache).unwrap_or_else(|| folder.join("training"));
+                let cache = self.cache.clone().or_else(user_cache).unwrap_or_else(|| cache.to_path_buf());
                 let sentences: Vec<&Sentence> = treebanks.into_iter().flatten().collect();
                 let all = config.bert.layers == BertLayers::Mix;
                 let tell = |done: usize, total: usize| {

@@ -1,10 +1,9 @@
 //! `citree serve`: a bundle as a page and an API over HTTP.
 
 use super::machine::Machine;
+use crate::explain::wording::count;
+use crate::serve::{Event, Limits, Server};
 use anyhow::Context;
-use citree::explain::words::count;
-use citree::indexing::TrainingEdges;
-use citree::serve::{Event, Limits, Server};
 use std::io::Write;
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
 use std::path::PathBuf;
@@ -87,7 +86,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         }
         stop.stop();
     })?;
-    welcome(&args, address)?;
+    welcome(&args, address, server.generation())?;
     server.run(listener, |event| {
         let _ = writeln!(std::io::stderr(), "{}", said(&event));
     })?;
@@ -99,9 +98,8 @@ fn address(text: &str) -> anyhow::Result<SocketAddr> {
     text.to_socket_addrs().with_context(help)?.next().with_context(help)
 }
 
-fn welcome(args: &Args, address: SocketAddr) -> anyhow::Result<()> {
+fn welcome(args: &Args, address: SocketAddr, generation: u64) -> anyhow::Result<()> {
     let mut stderr = std::io::stderr().lock();
-    let generation = TrainingEdges::current_generation(&args.bundle)?;
     writeln!(stderr, "serving {}, generation {} of its index; Ctrl-C stops", args.bundle.display(), count(generation))?;
     if !address.ip().is_loopback() {
         writeln!(stderr, "anyone who can reach {address} can use it: it has no password and no encryption")?;
@@ -119,6 +117,5 @@ fn said(event: &Event) -> String {
         }
         Event::Stopping => "finishing open requests; Ctrl-C again ends at once".to_string(),
         Event::CutOff => "some requests took too long and were cut off".to_string(),
-        other => format!("{other:?}"),
     }
 }

@@ -9,7 +9,14 @@ pub fn command_line(more: Option<&str>) -> String {
     words.map(quoted).collect::<Vec<_>>().join(" ")
 }
 
-fn quoted(word: String) -> String {
+/// How this program was called: by its name, or by a path where it is not on the search path.
+pub fn program() -> String {
+    let called = std::env::args_os().next().map(|word| word.to_string_lossy().into_owned());
+    called.filter(|word| word.contains('/')).map_or_else(|| "citree".to_string(), quoted)
+}
+
+/// A word as a shell takes it for one.
+pub fn quoted(word: String) -> String {
     let plain = |c: char| c.is_alphanumeric() || "-_./:=,+%@".contains(c);
     match !word.is_empty() && word.chars().all(plain) {
         true => word,

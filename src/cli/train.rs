@@ -1,16 +1,14 @@
 //! `citree train`: a treebank in, a bundle out.
 
-use super::index::build_index;
 use super::machine::Machine;
 use super::progress::Progress;
 use super::recipe::Recipe;
 use super::shell::command_line;
-use citree::config::{Config, Rule, System};
-use citree::evaluate::evaluate;
-use citree::model::Model;
-use citree::parse::{Decode, Parser};
-use citree::train::{Plan, Start};
-use citree::treebank::{Sentence, read_trees};
+use crate::bundle::{About, Bundle, Layout};
+use crate::config::{Basis, Config, System};
+use crate::rule::Rule;
+use crate::train::{Plan, Start};
+use crate::treebank::{Sentence, read_trees};
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -53,8 +51,8 @@ pub struct Args {
     #[arg(long, value_parser = |name: &str| name.parse::<System>())]
     system: Option<System>,
     /// What to learn to decide by: sum, as the paper; nca, so that the nearest training edges carry decisions
-    #[arg(long, value_parser = rule)]
-    rule: Option<Rule>,
+    #[arg(long, value_parser = ["sum", "nca"])]
+    rule: Option<String>,
     /// Start from the parameters of this bundle, trained on the same treebank with the same sizes
     #[arg(long, value_name = "BUNDLE")]
     init: Option<PathBuf>,
@@ -73,21 +71,13 @@ pub struct Args {
     machine: Machine,
 }
 
-fn rule(name: &str) -> Result<Rule, String> {
-    match name {
-        "sum" => Ok(Rule::Sum),
-        "nca" => Ok(Rule::Nca),
-        _ => Err("there are sum and nca".to_string()),
-    }
-}
-
 /// Trains, or goes on training.
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let config = configuration(&args)?;
-    let bundle = args.bundle.display();
-    let unfinished = args.bundle.join("training").exists();
+    let (bundle, layout) = (args.bundle.display(), Layout::of(&args.bundle));
+    let unfinished = layout.is_interrupted();
     // A run that was killed while it wrote the model has both folders, and resumes like any other.
-    if args.bundle.join("model").exists() && !(args.resume && unfinished) {
+    if layout.is_trained() && !(args.resume && unfinished) {
         anyhow::bail!("{bundle} holds a trained model already; choose another name, or remove it first");
     }
     if unfinished && !args.resume {
@@ -96,72 +86,80 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let device = args.machine.start()?;
     let (train, dev) = (read_trees(&args.train)?, read_trees(&args.dev)?);
     let mut progress = Progress::start()?;
+    progress.while_indexing = || {
+        tell_how_to_resume();
+        std::process::exit(130);
+    };
     let count = |sentences: &[Sentence]| sentences.iter().map(|s| s.words().len()).sum::<usize>();
     let (sentences, words, dev_sentences, dev_words) = (train.len(), count(&train), dev.len(), count(&dev));
     writeln!(
         std::io::stderr(),
-        "{}: {sentences} sentences, {words} words to learn from; {dev_sentences} sentences, {dev_words} words to judge by",
+        "{}: training set {sentences} sentences, {words} words; dev set {dev_sentences} sentences, {dev_words} words",
         config.system
     )?;
-    let initial = args.init.as_ref().map(|bundle| Model::load(bundle, &device)).transpose()?;
+    let initial = args.init.as_ref().map(|bundle| Bundle::open_on(bundle, &device)).transpose()?;
     let start = match &initial {
         _ if args.resume => Start::Resume,
-        Some(model) => Start::From(model),
+        Some(bundle) => Start::From(bundle.model()),
         None => Start::Fresh,
     };
-    let pretrained =
-        match args.recipe.pretrained(&args.bundle, &config, [&train, &dev], &|| progress.interrupted(), &device) {
-            Err(_) if progress.interrupted() => return Ok(ExitCode::from(130)),
-            pretrained => pretrained?,
-        };
-    let plan = Plan { config: &config, pretrained: &pretrained, train: &train, dev: &dev, device: &device };
-    let model = citree::train::train(&plan, &args.bundle, start, &mut progress);
-    progress.finish();
-    let Some(model) = model? else {
-        writeln!(std::io::stderr(), "stopped; everything is saved. Go on with:\n  {}", command_line(Some("--resume")))?;
-        return Ok(ExitCode::from(130));
+    let pretrained = match args.recipe.pretrained(
+        &layout.pretrained(),
+        unfinished,
+        &layout.training(),
+        &config,
+        [&train, &dev],
+        &|| progress.interrupted(),
+        &device,
+    ) {
+        Err(_) if progress.interrupted() => return Ok(ExitCode::from(130)),
+        pretrained => pretrained?,
     };
-    report(&model, &dev, &device)?;
-    // A build that is cut short leaves nothing behind, so there is no need to wait for it.
-    build_index(&model, &train, &args.bundle, &|| {
-        if progress.interrupted() {
-            let treebank = args.train.display();
-            let _ = writeln!(
-                std::io::stderr(),
-                "\nthe model is saved, its index is not; build it with: citree index {bundle} --treebank {treebank}"
-            );
-            std::process::exit(130);
-        }
-    })?;
-    writeln!(std::io::stderr(), "wrote {bundle}; try: echo 'She reads old letters.' | citree explain {bundle} --text")?;
+    let plan = Plan { config: &config, pretrained: &pretrained, train: &train, dev: &dev, device: &device };
+    let trained = crate::train::train(&plan, &args.bundle, start, &mut progress);
+    progress.finish();
+    if trained?.is_none() {
+        tell_how_to_resume();
+        return Ok(ExitCode::from(130));
+    }
+    report(&layout)?;
+    let next = match config.system.inference {
+        Basis::Instances => format!("echo 'She reads old letters.' | citree explain {bundle} --text"),
+        Basis::Weights => format!("echo 'She reads old letters.' | citree parse {bundle} --text --format arcs"),
+    };
+    writeln!(std::io::stderr(), "wrote {bundle}; try: {next}")?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// An index that is cut short leaves nothing behind, so that resuming builds it from the beginning.
+fn tell_how_to_resume() {
+    let command = command_line(Some("--resume"));
+    let _ = writeln!(std::io::stderr(), "stopped; everything is saved. Go on with:\n  {command}");
 }
 
 fn configuration(args: &Args) -> anyhow::Result<Config> {
     let mut config = args.recipe.config()?;
     config.system = args.system.unwrap_or(config.system);
-    config.rule = args.rule.unwrap_or(config.rule);
+    if let Some(rule) = &args.rule {
+        config.rule = Rule::named(rule, None, None)?;
+    }
     config.seed = args.seed.unwrap_or(config.seed);
     config.share_encoder |= args.share_encoder;
     config.check().map_err(anyhow::Error::msg)?;
     Ok(config)
 }
 
-/// The finished model on the dev set, both ways of decoding.
-pub fn report(model: &Model, dev: &[Sentence], device: &candle_core::Device) -> anyhow::Result<()> {
+/// The scores of the finished model on the dev set, both ways of decoding, and how much was indexed.
+pub fn report(layout: &Layout) -> anyhow::Result<()> {
     let mut stderr = std::io::stderr().lock();
-    for (decode, name) in [(Decode::Greedy, "greedy"), (Decode::Tree, "mst")] {
-        let parser = Parser::new(model, decode, model.config.aggregate, device)?;
-        let mut parsed = dev.to_vec();
-        let parses = parser.parse(&parsed)?;
-        parsed.iter_mut().zip(&parses).for_each(|(sentence, parse)| parse.annotate(sentence, false));
-        let scores = evaluate(dev, &parsed)?.with_punctuation;
+    let Some(about) = About::read(layout) else { return Ok(()) };
+    for scores in &about.dev {
         writeln!(
             stderr,
-            "dev, --decode {name}: UAS {:.2}, LAS {:.2} (punctuation and subtypes included)",
-            scores.uas.f1 * 100.0,
-            scores.las_subtypes.f1 * 100.0
+            "dev, --decode {}: UAS {:.2}, LAS {:.2} (punctuation and subtypes included)",
+            scores.decode, scores.uas, scores.las
         )?;
     }
+    writeln!(stderr, "indexed {} edges of {} sentences", about.words, about.sentences)?;
     Ok(())
 }

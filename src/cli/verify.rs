@@ -1,9 +1,7 @@
 //! `citree verify`: whether everything in a bundle is as it was written.
 
 use super::machine::Machine;
-use citree::encoder::Pretrained;
-use citree::indexing::TrainingEdges;
-use citree::model::Model;
+use crate::bundle::{Bundle, Verified};
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -28,21 +26,13 @@ pub struct Args {
 /// Verifies, and says what is wrong on the standard output.
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let device = args.machine.start()?;
-    let model = Model::load(&args.bundle, &device)?;
-    let edges = TrainingEdges::open(&args.bundle, &model)?;
     let mut out = std::io::stdout().lock();
-    let index = edges.index();
-    let problem = index.verify().err().map(|error| error.to_string());
-    let unread = || (0..edges.sentences()).find_map(|number| edges.sentence(number).err());
-    let altered = || Pretrained::check(&args.bundle, model.config.bert.train).err();
-    match problem.or_else(|| unread().or_else(altered).map(|error| error.to_string())) {
-        Some(problem) => {
+    match Bundle::open_on(&args.bundle, &device)?.verify()? {
+        Err(problem) => {
             writeln!(out, "{problem}")?;
             Ok(ExitCode::from(1))
         }
-        None => {
-            let manifest = index.manifest();
-            let (generation, edges, sentences) = (index.generation(), manifest.edges, manifest.sentences);
+        Ok(Verified { generation, edges, sentences }) => {
             writeln!(out, "all is well: generation {generation}, {edges} edges of {sentences} sentences")?;
             Ok(ExitCode::SUCCESS)
         }

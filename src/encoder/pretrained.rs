@@ -1,8 +1,8 @@
 //! What a model knows before it is trained: frozen word vectors, BERT; and sentences as numbers with all of that.
 
-mod kept;
+mod stored;
 
-pub use kept::{BertFacts, Contents, Sources, VectorFacts};
+pub use stored::{BertFacts, Contents, Sources, VectorFacts};
 
 use super::bert::{Bert, Features};
 use super::vocabulary::{Numbered, Vocabulary};

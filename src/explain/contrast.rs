@@ -1,9 +1,11 @@
 //! Why not another head or label: the training edges that argue for the decision, and those that argue against it.
 
 use super::rationale::share;
-use super::{Citation, Explainer, Inference, Reading, Side};
+use super::{Citation, Expected, Explainer};
 use crate::error::{Error, Result};
-use crate::support::Task;
+use crate::evidence::Side;
+use crate::parse::Analysis;
+use crate::task::Task;
 use citree_index::Hit;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -19,7 +21,7 @@ pub struct WhyNot {
     pub label: Option<Contrast>,
 }
 
-/// What the training edges say to one choice over another.
+/// What the training edges contribute to one choice over another.
 #[derive(Clone, Debug, Serialize)]
 pub struct Contrast {
     /// The head (as `id form`) or label that was chosen.
@@ -28,7 +30,7 @@ pub struct Contrast {
     pub alternative: String,
     /// Scores of both.
     pub scores: [f64; 2],
-    /// All that the training edges say for the chosen one over the other, added up: the margin as evidence.
+    /// All that the training edges contribute to the chosen one over the other: the margin as evidence.
     pub margin: f64,
     /// How much of that the edges in favour bring, and how many they are.
     pub in_favour: (f64, u64),
@@ -42,17 +44,10 @@ pub struct Contrast {
 
 impl Explainer {
     /// Sets the decisions about a word against another head, or another label for the edge to that head.
-    pub fn why_not(
-        &self,
-        words: &[String],
-        reading: &Reading,
-        dependent: usize,
-        head: usize,
-        label: Option<&str>,
-        count: usize,
-    ) -> Result<WhyNot> {
-        self.require_instances()?;
-        let n = reading.positions();
+    pub fn why_not(&self, words: &[String], analysis: &Analysis, expected: &Expected, count: usize) -> Result<WhyNot> {
+        self.parser.require_instances()?;
+        let Expected { dependent, head, ref label } = *expected;
+        let n = analysis.positions();
         let refuse = |message: String| Err(Error::Explanation { message });
         if dependent == 0 || dependent >= n || head >= n {
             return refuse(format!("no edge {dependent}:{head}: the sentence has words 1 to {}, and 0 is ROOT", n - 1));
@@ -60,48 +55,66 @@ impl Explainer {
         if dependent == head {
             return refuse(format!("word {dependent} cannot be its own head"));
         }
-        let predicted = reading.parse.heads[dependent];
-        let vocabulary = &self.parser.tables().vocabulary;
         let asked = match label {
             None => None,
-            Some(name) => match vocabulary.label(name) {
+            Some(name) => match self.parser.tables().vocabulary.label(name) {
                 Some(label) => Some(label),
-                None => return refuse(format!("no label {name}; there are {}", vocabulary.labels().join(", "))),
+                None => return refuse(format!("no label {name}; there are {}", self.parser.labels().join(", "))),
             },
         };
-        if head == predicted && label.is_none_or(|label| label == reading.parse.labels[dependent]) {
+        let predicted = analysis.parse.heads[dependent];
+        if head == predicted && label.as_ref().is_none_or(|label| *label == analysis.parse.labels[dependent]) {
             return refuse(format!("{dependent}:{head} is what was predicted; name another head or label"));
         }
-        let form = |position: usize| position.checked_sub(1).map_or("ROOT", |at| words[at].as_str());
-        let heads = if head == predicted {
-            None
-        } else {
-            let rows = self.vectors(Task::Heads, reading, &[(dependent, predicted), (dependent, head)])?;
-            let [chosen, other] =
-                [0, 1].map(|at| Side::new(Task::Heads, rows[at * rows.len() / 2..][..rows.len() / 2].to_vec(), None));
-            let names = [predicted, head].map(|head| format!("{head} {}", form(head)));
-            Some(self.contrast(names, &chosen, &other, count)?)
+        let head_contrast = match head == predicted {
+            true => None,
+            false => Some(self.head_contrast(words, analysis, dependent, [predicted, head], count)?),
         };
-        let labels = match asked {
+        let label_contrast = match asked {
             None => None,
-            Some(asked) => {
-                let all = Side::new(Task::Labels, self.vectors(Task::Labels, reading, &[(dependent, head)])?, None);
-                let chosen = if head == predicted {
-                    vocabulary.label(&reading.parse.labels[dependent]).unwrap_or_default()
-                } else {
-                    let scores: Vec<f32> = self.label_evidence(&all)?.into_iter().map(|score| score as f32).collect();
-                    self.parser.choose_label(&scores, head) as u32
-                };
-                if chosen == asked {
-                    None
-                } else {
-                    let side = |label| all.with_label(Some(label));
-                    let names = [chosen, asked].map(|label| self.edges().label(label).to_string());
-                    Some(self.contrast(names, &side(chosen), &side(asked), count)?)
-                }
+            Some(asked) => self.label_contrast(analysis, dependent, head, asked, count)?,
+        };
+        Ok(WhyNot { dependent, head: head_contrast, label: label_contrast })
+    }
+
+    fn head_contrast(
+        &self,
+        words: &[String],
+        analysis: &Analysis,
+        dependent: usize,
+        heads: [usize; 2],
+        count: usize,
+    ) -> Result<Contrast> {
+        let form = |position: usize| position.checked_sub(1).map_or("ROOT", |at| words[at].as_str());
+        let sides = self.parser.sides(Task::Heads, analysis, &heads.map(|head| (dependent, head)))?;
+        let names = heads.map(|head| format!("{head} {}", form(head)));
+        self.contrast(names, &sides[0], &sides[1], count)
+    }
+
+    /// The label asked for against the one that was chosen, or that would be for another head; `None` where it is that.
+    fn label_contrast(
+        &self,
+        analysis: &Analysis,
+        dependent: usize,
+        head: usize,
+        asked: u32,
+        count: usize,
+    ) -> Result<Option<Contrast>> {
+        let edge = self.parser.sides(Task::Labels, analysis, &[(dependent, head)])?;
+        let chosen = match head == analysis.parse.heads[dependent] {
+            true => self.parser.tables().vocabulary.label(&analysis.parse.labels[dependent]).unwrap_or_default(),
+            false => {
+                let scores = self.evidence.label_scores(self.parser.by(), &edge)?;
+                let scores: Vec<f32> = scores.iter().flatten().map(|&score| score as f32).collect();
+                self.parser.choose_label(&scores, head) as u32
             }
         };
-        Ok(WhyNot { dependent, head: heads, label: labels })
+        if chosen == asked {
+            return Ok(None);
+        }
+        let [own, other] = [chosen, asked].map(|label| edge[0].with_label(Some(label)));
+        let names = [chosen, asked].map(|label| self.edges().label(label).to_string());
+        self.contrast(names, &own, &other, count).map(Some)
     }
 
     fn contrast(&self, names: [String; 2], chosen: &Side, other: &Side, count: usize) -> Result<Contrast> {
@@ -115,15 +128,15 @@ impl Explainer {
         order.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
         let cite = |&&(edge, part): &&(u32, f64)| -> Result<Citation> {
             let own = if self.evidence.range(chosen).contains(&edge) { chosen } else { other };
-            let similarity = self.edges().space(chosen.task).similarity(own.row(), edge).unwrap_or_default();
+            let similarity = self.edges().space(chosen.task).similarity(&own.row, edge).unwrap_or_default();
             let citation = self.cite(&Hit { edge, similarity }, chosen, None, 0.0, None)?;
             Ok(Citation { margin_share: Some(share(part, margin)), ..citation })
         };
         let strongest = order.iter().filter(|(_, part)| *part > 0.0).take(count);
         let weakest = order.iter().rev().filter(|(_, part)| *part < 0.0).take(count);
-        let inference = self.inference();
+        let by = self.parser.by();
         let [chosen_name, alternative] = names;
-        let score = |side| Ok::<_, Error>(self.evidence.score(inference, self.evidence.total(inference, side)?));
+        let score = |side| Ok::<_, Error>(by.rule.score(self.evidence.total(by, side)?));
         Ok(Contrast {
             chosen: chosen_name,
             alternative,
@@ -136,33 +149,18 @@ impl Explainer {
         })
     }
 
-    /// What each training edge says for one side over another; the parts add up to the margin.
+    /// What each training edge contributes to one side over another; the parts add up to the margin.
     pub(super) fn margin_parts(&self, chosen: &Side, other: &Side) -> Result<Vec<(u32, f64)>> {
-        let (evidence, inference) = (&self.evidence, self.inference());
-        if let (Inference::Sum, None) = (inference, chosen.label) {
-            // Both sides are compared with the same edges, so the difference of their vectors says it at once.
-            let row = chosen.row().iter().zip(other.row()).map(|(a, b)| a - b).collect();
-            return self.side_parts(&Side::new(chosen.task, row, None));
+        let (evidence, by) = (&self.evidence, self.parser.by());
+        if by.rule.is_linear() && chosen.label.is_none() {
+            // Both sides are compared with the same edges, so the difference of their vectors gives the parts at once.
+            let row = chosen.row.iter().zip(&other.row).map(|(a, b)| a - b).collect();
+            return evidence.contributions(by, &Side::new(chosen.task, row, None));
         }
-        let mut parts: BTreeMap<u32, f64> = self.side_parts(chosen)?.into_iter().collect();
-        for (edge, part) in self.side_parts(other)? {
+        let mut parts: BTreeMap<u32, f64> = evidence.contributions(by, chosen)?.into_iter().collect();
+        for (edge, part) in evidence.contributions(by, other)? {
             *parts.entry(edge).or_default() -= part;
         }
         Ok(parts.into_iter().filter(|(edge, _)| evidence.counts(*edge)).collect())
-    }
-
-    fn side_parts(&self, side: &Side) -> Result<Vec<(u32, f64)>> {
-        let (evidence, inference) = (&self.evidence, self.inference());
-        let count = evidence.count(side);
-        if let Inference::Knn { .. } = inference {
-            let voters = evidence.voters(inference, side)?;
-            return Ok(voters
-                .iter()
-                .map(|hit| (hit.edge, evidence.weight(inference, hit.similarity, count)))
-                .collect());
-        }
-        let similarities = evidence.similarities(side)?;
-        let counted = evidence.range(side).zip(similarities.iter()).filter(|(edge, _)| evidence.counts(*edge));
-        Ok(counted.map(|(edge, similarity)| (edge, evidence.weight(inference, *similarity, count))).collect())
     }
 }

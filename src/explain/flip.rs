@@ -1,12 +1,13 @@
 //! The smallest set of training edges, and of training sentences, without which a decision would have fallen otherwise.
 //!
-//! Which edges to take first is known from what each says for the decision over a rival; that the set flips the decision, and
-//! that it no longer does with its last member back, is checked by adding up all that is left.
+//! What each edge contributes to the decision over a rival tells which to take first. That the set flips the decision,
+//! and no longer does with its last member back, is checked by adding up all that is left.
 
-use super::rationale::Decision;
-use super::{Evidence, Explainer, Inference, Reading, Side};
-use crate::error::{Error, Result};
-use crate::support::Task;
+use super::Explainer;
+use crate::config::Aggregate;
+use crate::error::Result;
+use crate::evidence::{Evidence, Side};
+use crate::parse::{Analysis, Choice, Decision};
 use citree_index::Hit;
 use serde::Serialize;
 use std::collections::{HashMap, HashSet};
@@ -21,8 +22,12 @@ pub struct Flip {
     pub dependent: usize,
     /// To another head; `None` if no removal does it.
     pub head: Option<FlipSet>,
-    /// To another label; `None` if no removal does it.
+    /// To another label; `None` if no removal does it, or the decoder allows no other.
     pub label: Option<FlipSet>,
+    /// Whether the tree as a whole chose the head: another one has the higher score already, so that no evidence has
+    /// to be missing for it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub forced: bool,
 }
 
 /// A set of training edges, and one of training sentences, whose removal changes a decision.
@@ -51,70 +56,56 @@ pub struct FlipSet {
 
 impl Explainer {
     /// What it would take to change the decisions about a word.
-    pub fn flip(&self, reading: &Reading, dependent: usize) -> Result<Flip> {
-        self.require_instances()?;
-        let n = reading.positions();
-        if dependent == 0 || dependent >= n {
-            let message = format!("there is no word {dependent}: the sentence has {} words, counted from 1", n - 1);
-            return Err(Error::Explanation { message });
-        }
-        let Some([attachment, labelling]) = self.sides(reading, &[dependent])?.pop() else {
-            return Ok(Flip { dependent, head: None, label: None });
+    pub fn flip(&self, analysis: &Analysis, dependent: usize) -> Result<Flip> {
+        self.parser.require_instances()?;
+        let Some([attachment, labelling]) = self.parser.decisions(analysis, &[dependent])?.pop() else {
+            return Ok(Flip { dependent, head: None, label: None, forced: false });
         };
-        let heads: Vec<usize> = (0..n)
-            .filter(|&head| head != dependent && head != reading.parse.heads[dependent])
-            .filter(|&head| reading.head_scores[dependent * n + head] > f32::NEG_INFINITY)
-            .collect();
-        let pairs: Vec<(usize, usize)> = heads.iter().map(|&head| (dependent, head)).collect();
-        let rows = self.vectors(Task::Heads, reading, &pairs)?;
-        let dims = attachment.chosen.row().len();
-        let head_rivals: Vec<(Side, String)> = heads
-            .iter()
-            .zip(rows.chunks(dims))
-            .map(|(head, row)| (Side::new(Task::Heads, row.to_vec(), None), head.to_string()))
-            .collect();
-        let chosen = labelling.chosen.label;
-        let labels = self.parser.tables().vocabulary.labels().len() as u32;
-        let label_rivals: Vec<(Side, String)> = (0..labels)
-            .filter(|&label| Some(label) != chosen)
-            .map(|label| (labelling.chosen.with_label(Some(label)), self.edges().label(label).to_string()))
-            .collect();
-        Ok(Flip {
-            dependent,
-            head: self.smallest_flip(&attachment, &head_rivals)?,
-            label: self.smallest_flip(&labelling, &label_rivals)?,
-        })
+        let forced = attachment.is_forced();
+        let head = match forced {
+            true => None,
+            false => self.smallest_flip(analysis, &attachment)?,
+        };
+        Ok(Flip { dependent, head, label: self.smallest_flip(analysis, &labelling)?, forced })
     }
 
-    fn smallest_flip(&self, decision: &Decision, rivals: &[(Side, String)]) -> Result<Option<FlipSet>> {
-        let mut best: Option<(Vec<u32>, &Side, &String)> = None;
-        for (rival, name) in rivals {
+    /// The smallest set over all rivals that the decoder allows.
+    fn smallest_flip(&self, analysis: &Analysis, decision: &Decision) -> Result<Option<FlipSet>> {
+        let others = decision.in_order();
+        self.parser.compute_sides(analysis, decision, &others)?;
+        let chosen = self.parser.side(analysis, decision, decision.chosen())?;
+        let mut best: Option<(Vec<u32>, &Side, Choice)> = None;
+        for other in others {
+            let rival = self.parser.side(analysis, decision, other)?;
             if self.evidence.count(rival) == 0 {
                 continue;
             }
-            let removed = match (self.inference(), decision.chosen.label) {
-                (Inference::Knn { .. }, _) => self.by_votes(&decision.chosen, rival)?,
-                (_, None) => shortest_prefix(self.margin_parts(&decision.chosen, rival)?),
-                (_, Some(_)) => self.by_means(&decision.chosen, rival)?,
+            let removed = match (self.rule().neighbors(), chosen.label) {
+                (Some(neighbors), _) => self.by_votes(neighbors, chosen, rival)?,
+                (None, None) => shortest_prefix(self.margin_parts(chosen, rival)?),
+                (None, Some(_)) => self.by_means(chosen, rival)?,
             };
             let fewer = |removed: &Vec<u32>| best.as_ref().is_none_or(|(best, ..)| removed.len() < best.len());
             if let Some(removed) = removed.filter(fewer) {
-                best = Some((removed, rival, name));
+                best = Some((removed, rival, other.choice));
             }
         }
-        let Some((removed, rival, name)) = best else { return Ok(None) };
-        let removed = self.settled(removed, &decision.chosen, rival)?;
-        let sentences = self.sentence_set(&decision.chosen, rival)?;
+        let Some((removed, rival, choice)) = best else { return Ok(None) };
+        let removed = self.settled(removed, chosen, rival)?;
+        let sentences = self.sentence_set(chosen, rival)?;
         let named = |edge: &u32| -> Result<String> {
             let (record, sentence) = self.edges().edge(*edge)?;
             Ok(format!("{}:{}:{}", sentence.sent_id, record.dependent, record.head))
         };
         let first = sentences.iter().flatten().take(NAMED);
         Ok(Some(FlipSet {
-            instead: name.clone(),
+            instead: match choice {
+                Choice::Head(head) => head.to_string(),
+                Choice::Label(label) => self.edges().label(label).to_string(),
+            },
             edges: removed.len(),
-            of_edges: self.evidence.count(&decision.chosen.with_label(None)),
-            smallest: !matches!(self.inference(), Inference::Knn { .. }),
+            of_edges: self.evidence.len(),
+            smallest: self.rule().neighbors().is_none(),
             first_edges: removed.iter().take(NAMED).map(named).collect::<Result<_>>()?,
             sentences: sentences.as_ref().map(Vec::len),
             of_sentences: self.edges().sentences(),
@@ -145,18 +136,20 @@ impl Explainer {
 
     /// Whether a rival is ahead by what is left of the evidence.
     pub(super) fn flipped(&self, left: &Evidence, chosen: &Side, rival: &Side) -> Result<bool> {
-        Ok(left.total(self.inference(), chosen)? < left.total(self.inference(), rival)?)
+        Ok(left.total(self.parser.by(), chosen)? < left.total(self.parser.by(), rival)?)
     }
 
     /// The fewest edges of two labels: the most similar ones of the chosen label and the least similar ones of the other,
     /// as few of both together as possible.
     fn by_means(&self, chosen: &Side, rival: &Side) -> Result<Option<Vec<u32>>> {
-        let (evidence, inference) = (&self.evidence, self.inference());
+        let (evidence, by) = (&self.evidence, self.parser.by());
+        let by_mean = by.scale.aggregate == Aggregate::Mean;
         let sorted = |side: &Side| -> Result<Vec<(u32, f64)>> {
             let similarities = evidence.similarities(side)?;
             let counted =
                 evidence.range(side).zip(similarities.iter().copied()).filter(|(edge, _)| evidence.counts(*edge));
-            let mut weights: Vec<(u32, f64)> = counted.map(|(e, s)| (e, evidence.weight(inference, s, 1))).collect();
+            let mut weights: Vec<(u32, f64)> =
+                counted.map(|(e, s)| (e, by.rule.contribution(s, by.scale, 1))).collect();
             weights.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
             Ok(weights)
         };
@@ -168,10 +161,10 @@ impl Explainer {
             let mut left = vec![rest];
             for (taken, (_, weight)) in weights.iter().enumerate() {
                 rest -= weight;
-                let number = if evidence.by_mean() { weights.len() - taken - 1 } else { 1 };
+                let number = if by_mean { weights.len() - taken - 1 } else { 1 };
                 left.push(if taken + 1 == weights.len() { 0.0 } else { rest / number.max(1) as f64 });
             }
-            if evidence.by_mean() {
+            if by_mean {
                 left[0] /= weights.len().max(1) as f64;
             }
             left
@@ -195,21 +188,20 @@ impl Explainer {
         Ok(best.map(|(gone, taken)| [edges(&other, taken), edges(&own, gone)].concat()))
     }
 
-    /// Takes away, one after another, the voter that speaks most for the chosen side; others take its place.
-    fn by_votes(&self, chosen: &Side, rival: &Side) -> Result<Option<Vec<u32>>> {
-        let Inference::Knn { neighbors } = self.inference() else { return Ok(None) };
+    /// Takes away, one after another, the neighbour that contributes most to the chosen side; others take its place.
+    fn by_votes(&self, neighbors: usize, chosen: &Side, rival: &Side) -> Result<Option<Vec<u32>>> {
         let nearest = |side: &Side| -> Result<Vec<Hit>> {
             let anyone = side.with_label(None);
-            Ok(self.evidence.highest(&self.evidence.similarities(&anyone)?, 0, neighbors + MOST_VOTERS))
+            Ok(self.evidence.highest(&self.evidence.similarities(&anyone)?, 0, neighbors + MOST_REMOVED))
         };
         let own = nearest(chosen)?;
         let other = if chosen.label.is_some() { own.clone() } else { nearest(rival)? };
         let (mut removed, mut gone) = (Vec::new(), HashSet::new());
         loop {
             let votes = |hits: &[Hit], side: &Side, gone: &HashSet<u32>| -> HashMap<u32, f32> {
-                let voters = hits.iter().filter(|hit| !gone.contains(&hit.edge)).take(neighbors);
+                let counted = hits.iter().filter(|hit| !gone.contains(&hit.edge)).take(neighbors);
                 let range = self.evidence.range(side);
-                voters.filter(|hit| range.contains(&hit.edge)).map(|hit| (hit.edge, hit.similarity)).collect()
+                counted.filter(|hit| range.contains(&hit.edge)).map(|hit| (hit.edge, hit.similarity)).collect()
             };
             let (for_it, against) = (votes(&own, chosen, &gone), votes(&other, rival, &gone));
             let sum = |votes: &HashMap<u32, f32>| votes.values().map(|vote| f64::from(*vote)).sum::<f64>();
@@ -218,13 +210,13 @@ impl Explainer {
             }
             let lead = |edge: &u32| for_it[edge] - against.get(edge).copied().unwrap_or(0.0);
             let next = for_it.keys().max_by(|a, b| lead(a).total_cmp(&lead(b)).then(b.cmp(a)));
-            let Some(&next) = next.filter(|_| removed.len() < MOST_VOTERS) else { return Ok(None) };
+            let Some(&next) = next.filter(|_| removed.len() < MOST_REMOVED) else { return Ok(None) };
             removed.push(next);
             gone.insert(next);
         }
     }
 
-    /// Sentences whose removal flips the decision, those first that say most for it.
+    /// Sentences whose removal flips the decision, those first that contribute most to it.
     fn sentence_set(&self, chosen: &Side, rival: &Side) -> Result<Option<Vec<u32>>> {
         let mut parts: HashMap<u32, f64> = HashMap::new();
         for (edge, part) in self.margin_parts(chosen, rival)? {
@@ -250,8 +242,8 @@ impl Explainer {
     }
 }
 
-/// Voters that are taken away before the search for a set is given up.
-const MOST_VOTERS: usize = 200;
+/// Neighbours that are taken away before the search for a set is given up.
+const MOST_REMOVED: usize = 200;
 
 /// The fewest parts whose removal leaves less than nothing, largest first; `None` if none do.
 fn shortest_prefix(mut parts: Vec<(u32, f64)>) -> Option<Vec<u32>> {

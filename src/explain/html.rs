@@ -8,8 +8,8 @@ mod tree;
 pub mod view;
 mod wording;
 
-use super::words::{count, rule};
-use super::{Explanation, Inference};
+use super::Explanation;
+use super::wording::count;
 pub(crate) use layout::{runs_right_to_left, text_width};
 pub(crate) use snippet::{Room, Snippet};
 pub use tree::Tree;
@@ -70,13 +70,13 @@ fn summary(explanations: &[Explanation]) -> String {
             58 - width / 2
         )
     };
-    let rules: Vec<Inference> = explanations.iter().fold(Vec::new(), |mut rules, explanation| {
-        if !rules.contains(&explanation.inference) {
-            rules.push(explanation.inference);
+    let rules = explanations.iter().fold(Vec::new(), |mut rules, explanation| {
+        let rule = explanation.rule.describe();
+        if !rules.contains(&rule) {
+            rules.push(rule);
         }
         rules
     });
-    let rules: Vec<String> = rules.into_iter().map(rule).collect();
     let rules = if rules.is_empty() { String::new() } else { format!(" Rule: {}.", rules.join("; or ")) };
     let mut legends = legend("sure", "obj", "choose an edge to see why; the paler, the less probable");
     if suspicious > 0 {

@@ -3,8 +3,8 @@
 use super::Explainer;
 use crate::edge::edge_vectors;
 use crate::error::{Error, Result};
-use crate::indexing::TrainingEdges;
-use crate::support::Task;
+use crate::evidence::TrainingEdges;
+use crate::task::Task;
 use crate::treebank::Sentence;
 use citree_index::Hit;
 use serde::Serialize;
@@ -12,7 +12,7 @@ use utoipa::ToSchema;
 
 /// What to retrieve.
 #[derive(Clone, Copy, Debug)]
-pub struct Ask {
+pub struct NeighborQuery {
     /// By the vectors of which model.
     pub space: Task,
     /// How many neighbours of each edge.
@@ -42,9 +42,10 @@ pub struct EdgeNeighbors {
 
 impl Explainer {
     /// The neighbours of every edge of the sentences, a list a sentence.
-    pub fn neighbors(&self, sentences: &[Sentence], ask: Ask) -> Result<Vec<Vec<EdgeNeighbors>>> {
-        let (edges, rows) = if ask.gold { self.gold_edges(sentences, ask)? } else { self.predicted(sentences, ask)? };
-        let own: Vec<Option<u32>> = match ask.others {
+    pub fn neighbors(&self, sentences: &[Sentence], query: NeighborQuery) -> Result<Vec<Vec<EdgeNeighbors>>> {
+        let (edges, rows) =
+            if query.gold { self.gold_edges(sentences, query)? } else { self.predicted(sentences, query)? };
+        let own: Vec<Option<u32>> = match query.others {
             true => {
                 let number = |sentence: &Sentence| match sentence.sent_id() {
                     Some(sent_id) => self.edges().sentence_named(sent_id),
@@ -56,9 +57,9 @@ impl Explainer {
         };
         let own: Vec<Option<u32>> =
             edges.iter().zip(own).flat_map(|(edges, own)| std::iter::repeat_n(own, edges.len())).collect();
-        let answers = self.edges().space(ask.space).nearest_many(&rows, |at, nearest| {
-            let nearest = nearest.count(ask.count);
-            let nearest = if ask.exact { nearest.exact() } else { nearest };
+        let answers = self.edges().space(query.space).nearest_many(&rows, |at, nearest| {
+            let nearest = nearest.count(query.count);
+            let nearest = if query.exact { nearest.exact() } else { nearest };
             own[at].map_or(nearest, |own| nearest.except_sentence(own))
         })?;
         let mut answers = answers.into_iter();
@@ -70,16 +71,16 @@ impl Explainer {
     }
 
     /// The training edges nearest to a training edge; itself is none of them.
-    pub fn neighbors_of(&self, edge: u32, ask: Ask) -> Result<EdgeNeighbors> {
+    pub fn neighbors_of(&self, edge: u32, query: NeighborQuery) -> Result<EdgeNeighbors> {
         let (record, _) = self.edges().edge(edge)?;
         let label = self.edges().label(record.label);
         let mut found = EdgeNeighbors::of(record.dependent as usize, record.head as usize, label);
-        let space = self.edges().space(ask.space);
+        let space = self.edges().space(query.space);
         if let Some(row) = space.row(edge) {
-            let nearest = space.nearest(row).count(ask.count);
-            let nearest = if ask.exact { nearest.exact() } else { nearest };
+            let nearest = space.nearest(row).count(query.count);
+            let nearest = if query.exact { nearest.exact() } else { nearest };
             let another = |other| other != edge;
-            let answer = match ask.others {
+            let answer = match query.others {
                 true => nearest.except_sentence(record.sentence).run()?,
                 false => nearest.filter(&another).run()?,
             };
@@ -88,29 +89,23 @@ impl Explainer {
         Ok(found)
     }
 
-    fn predicted(&self, sentences: &[Sentence], ask: Ask) -> Result<(Vec<Vec<EdgeNeighbors>>, Vec<f32>)> {
+    fn predicted(&self, sentences: &[Sentence], query: NeighborQuery) -> Result<(Vec<Vec<EdgeNeighbors>>, Vec<f32>)> {
         let (mut edges, mut rows) = (Vec::with_capacity(sentences.len()), Vec::new());
         for analysis in self.parser.analyse(sentences)? {
             let Some(analysis) = analysis else {
                 edges.push(Vec::new());
                 continue;
             };
-            let words = 1..analysis.parse.heads.len();
-            let states = match ask.space {
-                Task::Heads => &analysis.head_states,
-                Task::Labels => &analysis.label_states,
-            };
+            let words = 1..analysis.positions();
             let (heads, labels) = (&analysis.parse.heads, &analysis.parse.labels);
-            let dependents: Vec<u32> = words.clone().map(|word| word as u32).collect();
-            let head_rows: Vec<u32> = words.clone().map(|word| heads[word] as u32).collect();
-            let vectors = self.parser.scorer(ask.space).model().edge_rows(states, &dependents, &head_rows)?;
-            rows.extend(vectors.flatten_all()?.to_vec1::<f32>()?);
+            let predicted: Vec<(usize, usize)> = words.clone().map(|word| (word, heads[word])).collect();
+            rows.extend(self.parser.vectors(query.space, &analysis, &predicted)?);
             edges.push(words.map(|word| EdgeNeighbors::of(word, heads[word], &labels[word])).collect());
         }
         Ok((edges, rows))
     }
 
-    fn gold_edges(&self, sentences: &[Sentence], ask: Ask) -> Result<(Vec<Vec<EdgeNeighbors>>, Vec<f32>)> {
+    fn gold_edges(&self, sentences: &[Sentence], query: NeighborQuery) -> Result<(Vec<Vec<EdgeNeighbors>>, Vec<f32>)> {
         if let Some(sentence) = sentences.iter().find(|sentence| sentence.gold_heads().is_none()) {
             let sentence = sentence.sent_id().unwrap_or("(no sent_id)");
             let message = format!("sentence {sentence} has words without a head; leave out --gold to parse it");
@@ -118,7 +113,7 @@ impl Explainer {
         }
         let numbered = self.parser.number(sentences)?;
         let heads: Vec<&[usize]> = numbered.iter().map(|sentence| sentence.heads.as_slice()).collect();
-        let model = self.parser.scorer(ask.space).model();
+        let model = self.parser.scorer(query.space).model();
         let rows = edge_vectors(&[model], false, &numbered, &heads)?.concat().concat();
         let edges = sentences.iter().map(|sentence| {
             let words = sentence.words().iter().zip(1..);

@@ -1,12 +1,11 @@
-//! The rationale of a decision: what speaks for it, what comes next, which training edges are behind both, and how far
-//! these carry it.
+//! The rationale of a decision: its score, the runner-up, the training edges behind it, and how far these carry it.
 
+use super::Explainer;
 use super::rollup::{By, RollUp};
-use super::{Explainer, Inference, Reading, Side};
 use crate::error::{Error, Result};
-use crate::indexing::Source;
-use crate::parse::probability;
-use crate::support::Task;
+use crate::evidence::{Side, Source};
+use crate::parse::{Analysis, Candidate, Choice, Decision};
+use crate::rule::Rule;
 use crate::treebank::Sentence;
 use citree_index::Hit;
 use rayon::prelude::*;
@@ -14,7 +13,7 @@ use serde::Serialize;
 use std::sync::Arc;
 
 /// Words whose decisions are compared with all training edges in one pass, where the rule needs that; bounds the memory.
-const TOGETHER: usize = 16;
+const WORDS_PER_PASS: usize = 16;
 
 /// What to explain, and how far.
 #[derive(Clone, Debug)]
@@ -49,7 +48,7 @@ pub struct Explanation {
     /// Probability of every word's head and of its label.
     pub probabilities: Vec<[f32; 2]>,
     /// The rule that decided.
-    pub inference: Inference,
+    pub rule: Rule,
     /// The edges that were asked for.
     pub edges: Vec<EdgeExplanation>,
 }
@@ -144,20 +143,20 @@ pub struct Coverage {
 }
 
 impl Explainer {
-    /// Reads and explains sentences, in their order; `None` for one without words.
+    /// Analyses and explains sentences, in their order; `None` for one without words.
     pub fn explain(&self, sentences: &[Sentence], options: &Options) -> Result<Vec<Option<Explanation>>> {
-        let readings = self.read(sentences)?;
-        let explain = |(sentence, reading): (&Sentence, Option<Reading>)| {
-            reading.map(|reading| self.explain_reading(sentence, &reading, options)).transpose()
+        let analyses = self.analyse(sentences)?;
+        let explain = |(sentence, analysis): (&Sentence, Option<Analysis>)| {
+            analysis.map(|analysis| self.explain_analysis(sentence, &analysis, options)).transpose()
         };
-        sentences.par_iter().zip(readings).map(explain).collect()
+        sentences.par_iter().zip(analyses).map(explain).collect()
     }
 
-    /// Explains a sentence that was read.
-    pub fn explain_reading(&self, sentence: &Sentence, reading: &Reading, options: &Options) -> Result<Explanation> {
-        self.require_instances()?;
-        let parse = &reading.parse;
-        let n = reading.positions();
+    /// Explains a sentence that was analysed.
+    pub fn explain_analysis(&self, sentence: &Sentence, analysis: &Analysis, options: &Options) -> Result<Explanation> {
+        self.parser.require_instances()?;
+        let parse = &analysis.parse;
+        let n = analysis.positions();
         if let Some(word) = options.words.iter().find(|&&word| word == 0 || word >= n) {
             let message = format!("there is no word {word}: the sentence has {} words, counted from 1", n - 1);
             return Err(Error::Explanation { message });
@@ -168,28 +167,25 @@ impl Explainer {
             .filter(|&word| options.below.is_none_or(|below| certain(word) < below))
             .collect();
         let mut edges = Vec::with_capacity(wanted.len());
-        for some in wanted.chunks(TOGETHER) {
-            let decisions = self.sides(reading, some)?;
-            if let Inference::Nca { .. } = self.inference() {
-                let heads = decisions.iter().flat_map(|[attachment, _]| attachment.both());
-                self.evidence.compare(&heads.collect::<Vec<_>>())?;
-            }
+        for some in wanted.chunks(WORDS_PER_PASS) {
+            let decisions = self.parser.decisions(analysis, some)?;
+            self.compare_heads(analysis, &decisions)?;
             for (&word, [attachment, labelling]) in some.iter().zip(&decisions) {
                 edges.push(EdgeExplanation {
                     dependent: word,
                     head: parse.heads[word],
                     label: parse.labels[word].clone(),
-                    attachment: self.rationale(attachment, options)?,
-                    labelling: self.rationale(labelling, options)?,
+                    attachment: self.rationale(analysis, attachment, options)?,
+                    labelling: self.rationale(analysis, labelling, options)?,
                 });
             }
         }
-        Ok(Explanation { edges, ..self.unexplained(sentence, reading) })
+        Ok(Explanation { edges, ..self.unexplained(sentence, analysis) })
     }
 
-    /// How a sentence was read, with no edge explained.
-    pub fn unexplained(&self, sentence: &Sentence, reading: &Reading) -> Explanation {
-        let parse = &reading.parse;
+    /// How a sentence was analysed, with no edge explained.
+    pub fn unexplained(&self, sentence: &Sentence, analysis: &Analysis) -> Explanation {
+        let parse = &analysis.parse;
         let probabilities = parse.head_probabilities.iter().zip(&parse.label_probabilities);
         Explanation {
             sent_id: sentence.sent_id().map(str::to_string),
@@ -197,100 +193,72 @@ impl Explainer {
             heads: parse.heads[1..].to_vec(),
             labels: parse.labels[1..].to_vec(),
             probabilities: probabilities.skip(1).map(|(head, label)| [*head, *label]).collect(),
-            inference: self.inference(),
+            rule: self.rule().clone(),
             edges: Vec::new(),
         }
     }
 
-    /// The two decisions about each of some words: its head, and its label.
-    pub(super) fn sides(&self, reading: &Reading, words: &[usize]) -> Result<Vec<[Decision; 2]>> {
-        let (n, parse) = (reading.positions(), &reading.parse);
-        let vocabulary = &self.parser.tables().vocabulary;
-        let rivals: Vec<Option<usize>> = words
-            .iter()
-            .map(|&word| second(&reading.head_scores[word * n..][..n], &[word, parse.heads[word]]))
-            .collect();
-        let pairs: Vec<(usize, usize)> = words
-            .iter()
-            .zip(&rivals)
-            .flat_map(|(&word, rival)| [(word, parse.heads[word]), (word, rival.unwrap_or(parse.heads[word]))])
-            .collect();
-        let own: Vec<(usize, usize)> = words.iter().map(|&word| (word, parse.heads[word])).collect();
-        let head_rows = self.vectors(Task::Heads, reading, &pairs)?;
-        let label_rows = self.vectors(Task::Labels, reading, &own)?;
-        let (head_dims, label_dims) = (head_rows.len() / pairs.len().max(1), label_rows.len() / own.len().max(1));
-        let labels = vocabulary.labels().len();
-        let mut decisions = Vec::with_capacity(words.len());
-        for (at, &word) in words.iter().enumerate() {
-            let head_side =
-                |place: usize| Side::new(Task::Heads, head_rows[place * head_dims..][..head_dims].to_vec(), None);
-            let scores = &reading.head_scores[word * n..][..n];
-            let attachment = Decision {
-                chosen: head_side(2 * at),
-                score: f64::from(scores[parse.heads[word]]),
-                probability: parse.head_probabilities[word],
-                rival: rivals[at].map(|head| (head_side(2 * at + 1), head)),
-                rival_score: rivals[at].map_or(0.0, |head| f64::from(scores[head])),
-                rival_probability: rivals[at].map_or(0.0, |head| probability(scores, Some(word), head)),
-            };
-            let scores = &reading.label_scores[(word - 1) * labels..][..labels];
-            let label = vocabulary.label(&parse.labels[word]).unwrap_or_default();
-            let rival = second(scores, &[label as usize]);
-            let edge = Side::new(Task::Labels, label_rows[at * label_dims..][..label_dims].to_vec(), None);
-            let label_side = |label: usize| edge.with_label(Some(label as u32));
-            let labelling = Decision {
-                chosen: label_side(label as usize),
-                score: f64::from(scores[label as usize]),
-                probability: parse.label_probabilities[word],
-                rival: rival.map(|rival| (label_side(rival), rival)),
-                rival_score: rival.map_or(0.0, |rival| f64::from(scores[rival])),
-                rival_probability: rival.map_or(0.0, |rival| probability(scores, None, rival)),
-            };
-            decisions.push([attachment, labelling]);
+    /// Compares the heads of several decisions with all training edges in one pass, if the rule needs all of them.
+    fn compare_heads(&self, analysis: &Analysis, decisions: &[[Decision; 2]]) -> Result<()> {
+        if self.rule().is_linear() || self.rule().neighbors().is_some() {
+            return Ok(());
         }
-        Ok(decisions)
+        let mut sides = Vec::new();
+        for [attachment, _] in decisions {
+            for candidate in std::iter::once(attachment.chosen()).chain(attachment.runner_up()) {
+                sides.push(self.parser.side(analysis, attachment, candidate)?);
+            }
+        }
+        self.evidence.compare(&sides)
     }
 
-    fn rationale(&self, decision: &Decision, options: &Options) -> Result<Rationale> {
-        let (evidence, inference) = (&self.evidence, self.inference());
-        let chosen = &decision.chosen;
-        let rival = decision.rival.as_ref().map(|(side, _)| side);
-        let (hits, exact) = match inference {
-            Inference::Sum => evidence.nearest(chosen, options.count, self.settings.exact)?,
-            // These rules look at every training edge anyway.
-            Inference::Nca { .. } => {
-                (evidence.highest(&evidence.similarities(chosen)?, evidence.range(chosen).start, options.count), true)
-            }
-            Inference::Knn { .. } => {
-                let mut voters = evidence.voters(inference, chosen)?;
-                voters.truncate(options.count);
-                (voters, true)
-            }
-        };
-        let total = evidence.total(inference, chosen)?;
-        let margin = rival.map(|rival| Ok::<_, Error>(total - evidence.total(inference, rival)?)).transpose()?;
+    fn rationale(&self, analysis: &Analysis, decision: &Decision, options: &Options) -> Result<Rationale> {
+        let (evidence, by) = (&self.evidence, self.parser.by());
+        let side = |candidate| self.parser.side(analysis, decision, candidate);
+        let (chosen, rival) = (side(decision.chosen())?, decision.runner_up().map(side).transpose()?);
+        let (hits, exact) = evidence.to_cite(by, chosen, options.count)?;
+        let total = evidence.total(by, chosen)?;
+        let margin = rival.map(|rival| Ok::<_, Error>(total - evidence.total(by, rival)?)).transpose()?;
         let citations: Vec<Citation> =
             hits.iter().map(|hit| self.cite(hit, chosen, rival, total, margin)).collect::<Result<_>>()?;
         let coverage = Coverage {
             score: citations.iter().map(|citation| citation.share).sum(),
             margin: margin.map(|_| citations.iter().filter_map(|citation| citation.margin_share).sum()),
             cited: citations.len(),
-            of: evidence.voices(inference, chosen)?,
+            of: evidence.counted(by, chosen)?,
             exact,
             recall: self.recall(chosen.task).filter(|_| !exact),
         };
         // All that speaks for a label are its own edges, so that splitting by label says nothing there.
         let telling = options.by.iter().filter(|by| **by != By::Label || chosen.label.is_none());
         let roll_ups = telling.map(|&by| self.roll_up(by, chosen, rival)).collect::<Result<_>>()?;
-        let runner_up = decision.rival.as_ref().map(|(side, place)| RunnerUp {
-            head: side.label.is_none().then_some(*place),
-            label: side.label.map(|label| self.edges().label(label).to_string()),
-            score: decision.rival_score,
-            probability: decision.rival_probability,
-            margin: decision.score - decision.rival_score,
-        });
-        let (score, probability) = (decision.score, decision.probability);
-        Ok(Rationale { score, probability, runner_up, citations, coverage, roll_ups })
+        Ok(Rationale {
+            score: decision.chosen().score,
+            probability: decision.chosen().probability,
+            runner_up: decision.runner_up().map(|second| self.runner_up(decision, second)),
+            citations,
+            coverage,
+            roll_ups,
+        })
+    }
+
+    /// A candidate beside the one that was chosen.
+    fn runner_up(&self, decision: &Decision, other: &Candidate) -> RunnerUp {
+        let (head, label) = match other.choice {
+            Choice::Head(head) => (Some(head), None),
+            Choice::Label(label) => (None, Some(self.edges().label(label).to_string())),
+        };
+        RunnerUp { head, label, score: other.score, probability: other.probability, margin: decision.margin(other) }
+    }
+
+    /// The likeliest heads and the likeliest labels of a word but those that were chosen.
+    pub fn others(&self, analysis: &Analysis, word: usize, count: usize) -> Result<[Vec<RunnerUp>; 2]> {
+        let decisions = self.parser.decisions(analysis, &[word])?.pop();
+        Ok(decisions.map_or([Vec::new(), Vec::new()], |decisions| {
+            decisions.map(|decision| {
+                decision.others().into_iter().take(count).map(|other| self.runner_up(&decision, other)).collect()
+            })
+        }))
     }
 
     /// A citation with its shares of the chosen side's evidence and of the margin over the rival's.
@@ -303,8 +271,10 @@ impl Explainer {
         margin: Option<f64>,
     ) -> Result<Citation> {
         let (record, source) = self.edges().source(hit.edge)?;
-        let own = self.says(hit.edge, chosen)?;
-        let difference = rival.map(|rival| Ok::<_, Error>(own - self.says(hit.edge, rival)?)).transpose()?;
+        let (evidence, by) = (&self.evidence, self.parser.by());
+        let own = evidence.contribution(by, hit.edge, chosen)?;
+        let difference =
+            rival.map(|rival| Ok::<_, Error>(own - evidence.contribution(by, hit.edge, rival)?)).transpose()?;
         Ok(Citation {
             edge: hit.edge,
             source,
@@ -316,28 +286,6 @@ impl Explainer {
             margin_share: difference.zip(margin).map(|(part, margin)| share(part, margin)),
         })
     }
-
-    /// What one training edge says for a side, by the rule in use.
-    pub(super) fn says(&self, edge: u32, side: &Side) -> Result<f64> {
-        let (evidence, inference) = (&self.evidence, self.inference());
-        if !evidence.range(side).contains(&edge) || !evidence.counts(edge) {
-            return Ok(0.0);
-        }
-        if let Inference::Knn { .. } = inference {
-            let voters = evidence.voters(inference, side)?;
-            let vote = voters.iter().find(|hit| hit.edge == edge);
-            return Ok(vote.map_or(0.0, |hit| evidence.weight(inference, hit.similarity, 1)));
-        }
-        let similarity = self.edges().space(side.task).similarity(side.row(), edge).unwrap_or_default();
-        Ok(evidence.weight(inference, similarity, evidence.count(side)))
-    }
-
-    /// The share of nearest edges that a search finds, measured when the index was built; `None` where all are compared.
-    pub fn recall(&self, task: Task) -> Option<f32> {
-        let manifest = self.edges().index().manifest();
-        let facts = if task == Task::Heads { &manifest.heads } else { &manifest.label_space };
-        facts.graph.map(|graph| graph.recall)
-    }
 }
 
 impl Explanation {
@@ -345,29 +293,6 @@ impl Explanation {
     pub fn form(&self, position: usize) -> &str {
         position.checked_sub(1).and_then(|at| self.words.get(at)).map_or("ROOT", String::as_str)
     }
-}
-
-/// A choice that was made, and the best of those that were not.
-#[derive(Clone, Debug)]
-pub(super) struct Decision {
-    pub(super) chosen: Side,
-    pub(super) score: f64,
-    probability: f32,
-    pub(super) rival: Option<(Side, usize)>,
-    rival_score: f64,
-    rival_probability: f32,
-}
-
-impl Decision {
-    fn both(&self) -> impl Iterator<Item = &Side> {
-        std::iter::once(&self.chosen).chain(self.rival.iter().map(|(side, _)| side))
-    }
-}
-
-/// The best choice but for some; `None` where no other was considered.
-fn second(scores: &[f32], others: &[usize]) -> Option<usize> {
-    let considered = (0..scores.len()).filter(|at| !others.contains(at) && scores[*at] > f32::NEG_INFINITY);
-    considered.max_by(|&a, &b| scores[a].total_cmp(&scores[b]).then(b.cmp(&a)))
 }
 
 /// A part of a whole; 0 of nothing.

@@ -1,10 +1,10 @@
 //! Splitting the whole score and the whole margin over groups of training edges: the parts add up to the whole.
 
+use super::Explainer;
 use super::rationale::share;
-use super::{Explainer, Inference, Side};
 use crate::error::Result;
-use crate::indexing::{Grouping, prefix};
-use crate::support::Task;
+use crate::evidence::{Grouping, Side, prefix};
+use crate::task::Task;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -165,12 +165,12 @@ impl Explainer {
     /// The evidence for a side, group by group.
     fn parts(&self, by: By, side: &Side) -> Result<Vec<(u32, f64)>> {
         if let (By::Label, Some(label)) = (by, side.label) {
-            return Ok(vec![(label, self.evidence.total(self.inference(), side)?)]);
+            return Ok(vec![(label, self.evidence.total(self.parser.by(), side)?)]);
         }
-        // Sums were taken for whole spaces, so they serve where all edges count, by the sum rule, for heads.
-        let summed = self.inference() == Inference::Sum && side.task == Task::Heads;
+        // Sums were taken over whole spaces, so they serve where all edges count, by a linear rule, for heads.
+        let summed = self.rule().is_linear() && side.task == Task::Heads;
         match by.grouping() {
-            None if summed => Ok(self.evidence.label_parts(side)),
+            None if summed => Ok(self.evidence.totals_by_label(self.parser.by(), side)),
             Some(grouping) if summed && !self.evidence.is_partial() => Ok(self.parts_of_sums(grouping, side)),
             grouping => self.parts_of_edges(grouping, side),
         }
@@ -178,40 +178,29 @@ impl Explainer {
 
     fn parts_of_sums(&self, grouping: Grouping, side: &Side) -> Vec<(u32, f64)> {
         let space = self.edges().space(side.task);
-        let weight = self.evidence.weight(Inference::Sum, 1.0, self.evidence.count(side));
+        let by = self.parser.by();
+        let weight = by.rule.contribution(1.0, by.scale, self.evidence.count(side));
         let product = |sum: &[f32]| {
-            let product: f64 = sum.iter().zip(side.row()).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum();
+            let product: f64 = sum.iter().zip(&side.row).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum();
             weight * product
         };
         (0..).zip(space.group_sums(grouping.place()).chunks(space.dims()).map(product)).collect()
     }
 
     fn parts_of_edges(&self, grouping: Option<Grouping>, side: &Side) -> Result<Vec<(u32, f64)>> {
-        let (index, inference) = (self.edges().index(), self.inference());
+        let index = self.edges().index();
         let groups = match grouping {
             Some(grouping) => index.groupings().get(grouping.place()).map_or(0, |groups| *groups as usize),
             None => index.manifest().labels as usize,
         };
-        let mut parts = vec![None; groups];
+        let mut parts: Vec<Option<f64>> = vec![None; groups];
         let group = |edge: u32| match grouping {
             Some(grouping) => index.group(grouping.place(), edge),
             None => index.edge(edge).map(|edge| edge.label),
         };
-        let mut add = |edge: u32, part: f64| {
-            let group = group(edge).and_then(|group| parts.get_mut(group as usize));
-            group.into_iter().for_each(|sum| *sum = Some(sum.unwrap_or(0.0) + part));
-        };
-        if let Inference::Knn { .. } = inference {
-            for hit in self.evidence.voters(inference, side)? {
-                add(hit.edge, self.evidence.weight(inference, hit.similarity, 1));
-            }
-        } else {
-            let (similarities, count) = (self.evidence.similarities(side)?, self.evidence.count(side));
-            for (edge, &similarity) in self.evidence.range(side).zip(similarities.iter()) {
-                if self.evidence.counts(edge) {
-                    add(edge, self.evidence.weight(inference, similarity, count));
-                }
-            }
+        for (edge, part) in self.evidence.contributions(self.parser.by(), side)? {
+            let sum = group(edge).and_then(|group| parts.get_mut(group as usize));
+            sum.into_iter().for_each(|sum| *sum = Some(sum.unwrap_or(0.0) + part));
         }
         Ok((0..).zip(parts).filter_map(|(group, part)| Some((group, part?))).collect())
     }

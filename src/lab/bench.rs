@@ -7,7 +7,7 @@ use crate::config::{Aggregate, Config, Similarity, System};
 use crate::edge::{EdgeModel, edge_vectors};
 use crate::encoder::{Numbered, Pretrained};
 use crate::error::{Error, Result};
-use crate::files::write_atomically;
+use crate::files::{to_json, write_atomically};
 use crate::model::{Model, Tables, Trained};
 use crate::score::Scorer;
 use crate::train::{Flow, Stage};
@@ -75,7 +75,7 @@ impl<'a> Bench<'a> {
                 self.tell(0, name)?;
                 let measured = measure()?;
                 std::fs::create_dir_all(&folder).map_err(Error::io(&folder))?;
-                let text = serde_json::to_string(&measured).map_err(|e| Error::Tensor { message: e.to_string() })?;
+                let text = to_json("what was measured", &measured)?;
                 write_atomically(&path, text.as_bytes())?;
                 measured
             }
@@ -130,7 +130,7 @@ impl<'a> Bench<'a> {
         let labels = self.learnt(corpus, Stage::Labels, system, seed)?;
         let config = Config { system, seed, ..self.lab.config.clone() };
         let pretrained = self.lab.pretrained.clone();
-        Ok(Model { config, tables: heads.tables, pretrained, heads: heads.model, labels: labels.model })
+        Ok(Model::new(config, heads.tables, pretrained, heads.model, labels.model))
     }
 }
 

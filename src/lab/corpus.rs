@@ -2,7 +2,7 @@
 
 use super::Lab;
 use crate::error::{Error, Result};
-use crate::indexing::prefix;
+use crate::evidence::prefix;
 use crate::treebank::{Sentence, write_sentence};
 use std::collections::BTreeMap;
 

@@ -7,7 +7,7 @@ use super::trainings::Training;
 use super::{Cell, Lab, Report, Table};
 use crate::error::{Error, Result};
 use crate::score::accuracies;
-use crate::support::Task;
+use crate::task::Task;
 use crate::train::Stage;
 use std::collections::BTreeMap;
 

@@ -32,7 +32,7 @@ use crate::train::Flow;
 use crate::treebank::Sentence;
 use bench::Bench;
 use candle_core::Device;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use trainings::Training;
 
@@ -149,7 +149,7 @@ pub struct Lab<'a> {
     pub command: &'a str,
 }
 
-/// Told how far the whole plan is; the only way a laboratory shows itself. Work is counted in words of training.
+/// Answer how far the whole plan is; the only way a laboratory shows itself. Work is counted in words of training.
 pub trait Watcher: Sync {
     /// How much there is to do.
     fn plan(&self, _words: u64) {}
@@ -232,6 +232,16 @@ impl Lab<'_> {
             }
         }
         Ok(trainings)
+    }
+
+    /// Where the pretrained input of all trainings is.
+    pub fn pretrained_folder(&self) -> PathBuf {
+        self.folder.join("pretrained")
+    }
+
+    /// Whether something was trained here before.
+    pub fn has_trainings(&self) -> bool {
+        self.folder.join("trained").exists()
     }
 
     /// Two at work in one folder would write over each other's checkpoints.

@@ -91,7 +91,7 @@ impl Cell {
     fn shown(&self) -> String {
         match self {
             Self::Text(text) => text.replace('|', "\\|").replace('\n', " "),
-            Self::Count(count) => crate::explain::words::count(*count),
+            Self::Count(count) => crate::explain::wording::count(*count),
             Self::Value(value) | Self::Mean { mean: value, deviation: None } => digits(*value),
             Self::Mean { mean, deviation: Some(deviation) } => format!("{} ± {deviation:.2}", digits(*mean)),
             Self::Nothing => String::new(),

@@ -16,7 +16,7 @@ use super::{Cell, Lab, Report, Table};
 use crate::config::{Basis, Similarity};
 use crate::encoder::Vocabulary;
 use crate::error::{Error, Result};
-use crate::explain::SHORTLIST;
+use crate::parse::CANDIDATE_HEADS;
 use crate::train::{Flow, Stage};
 use heads::Rule;
 use tally::{FLIPS, Summary, Tally};
@@ -32,7 +32,7 @@ pub(super) fn trainings(lab: &Lab) -> Vec<Training> {
 
 pub(super) fn cost(lab: &Lab) -> u64 {
     let systems = if lab.model.is_some() { 0 } else { INSTANCE_SYSTEMS.len() as u64 };
-    weighing(lab, SHORTLIST as u64) + weighing(lab, 1) + systems * summing(lab)
+    weighing(lab, CANDIDATE_HEADS as u64) + weighing(lab, 1) + systems * summing(lab)
 }
 
 /// What it costs to compare so many candidates a word with all training edges.
@@ -52,7 +52,7 @@ pub(super) fn report(bench: &Bench) -> Result<Report> {
     let once = |name: &str, cost: u64, measure: fn(&Bench, u64) -> Result<Tally>| {
         bench.once(&Corpus::Whole, &format!("rules-{name}-{subject}"), cost, || measure(bench, seed))
     };
-    let heads = once("heads", weighing(lab, SHORTLIST as u64), heads::measure)?;
+    let heads = once("heads", weighing(lab, CANDIDATE_HEADS as u64), heads::measure)?;
     let labels = once("labels", weighing(lab, 1), labels::measure)?;
     let mut by_system =
         Table::new("labels-by-system", "Labels of gold edges, % right", ["system", "by the sum", "by the mean"]);
@@ -106,7 +106,7 @@ fn subject(lab: &Lab) -> Result<String> {
 fn notes(subject: &str, heads: &Tally, labels: &Tally) -> Vec<String> {
     vec![
         format!(
-            "Every rule sees the same: the cosines of an edge with all training edges, in the models of {subject}. **Heads**: {} words, greedy; every rule chooses among the {SHORTLIST} heads that \
+            "Every rule sees the same: the cosines of an edge with all training edges, in the models of {subject}. **Heads**: {} words, greedy; every rule chooses among the {CANDIDATE_HEADS} heads that \
              the sum likes best. The mean of all divides every head's sum by the same number, so that the two choose alike \
              and share a row. **Labels**: {} gold edges, the head being given. A label's evidence is from the training edges \
              that have it, so that sum and mean choose differently; a label that training never showed is wrong.",
@@ -125,7 +125,7 @@ fn notes(subject: &str, heads: &Tally, labels: &Tally) -> Vec<String> {
              median over the words of the first {FLIPS} sentences that have a runner-up ({} for heads, {} for labels). For \
              labels only edges of the chosen label go, and the share is of these. It is not counted for the nearest, where \
              other edges take the place of those that go, nor beyond T = 256, where the weights of far edges are too small \
-             to be told from nothing.",
+             to be answer from nothing.",
             heads.flipped, labels.flipped
         ),
         "Sum or mean for labels: the paper's formula adds up, which multiplies each label's score by its frequency. Every \

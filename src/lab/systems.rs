@@ -8,7 +8,7 @@ use super::{Cell, Lab, Report, Table};
 use crate::config::System;
 use crate::error::Result;
 use crate::evaluate::evaluate;
-use crate::parse::{Decode, Parser};
+use crate::parse::{Decode, Parser, Settings};
 use crate::train::Stage;
 
 pub(super) fn trainings(lab: &Lab) -> Vec<Training> {
@@ -79,7 +79,8 @@ pub(super) fn report(bench: &Bench) -> Result<Report> {
 fn accuracy(bench: &Bench, name: &str, seed: u64) -> Result<[f64; 2]> {
     let lab = bench.lab;
     let model = bench.parser_model(&Corpus::Whole, system(name)?, seed)?;
-    let parser = Parser::new(&model, Decode::Greedy, lab.config.aggregate, lab.device)?;
+    let settings = Settings { decode: Decode::Greedy, aggregate: Some(lab.config.aggregate), ..Settings::default() };
+    let parser = Parser::new(&model, None, &settings, lab.device)?;
     let mut parsed = lab.dev.to_vec();
     let parses = parser.parse(&parsed)?;
     parsed.iter_mut().zip(&parses).for_each(|(sentence, parse)| parse.annotate(sentence, false));

@@ -4,7 +4,7 @@ use super::corpus::Corpus;
 use super::{Bench, Lab, Watcher};
 use crate::config::{Basis, Config, System};
 use crate::error::{Error, Result};
-use crate::files::write_atomically;
+use crate::files::{to_json, write_atomically};
 use crate::train::{EpochReport, Finished, Flow, Observer, Plan, Stage, StepReport, train_stage};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -100,7 +100,7 @@ impl Training {
                 seconds: finished.reports.iter().map(|report| report.train_seconds + report.dev_seconds).sum(),
                 threads: rayon::current_num_threads(),
             };
-            let text = serde_json::to_string(&record).map_err(|e| Error::Tensor { message: e.to_string() })?;
+            let text = to_json("how a training went", &record)?;
             write_atomically(&self.record(bench)?, text.as_bytes())?;
         }
         Ok(Some(finished))

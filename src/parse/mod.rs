@@ -1,18 +1,27 @@
-//! Fast mode: heads and labels for whole sentences, from scores against the summed support.
+//! Parsing: candidates, decisions, heads and labels. Fast mode compares with the summed support; other rules, and
+//! explainable mode, decide again by comparing with the training edges.
 
+mod analysis;
+mod decision;
 pub mod tree;
 
-use crate::config::Aggregate;
-use crate::edge::States;
+pub use analysis::{Analysis, CANDIDATE_HEADS};
+pub use decision::{Candidate, Choice, Decision};
+
+use crate::bundle::Bundle;
+use crate::config::{Aggregate, Basis, Similarity, System};
 use crate::encoder::{Batch, Numbered, Pretrained, length_batches};
 use crate::error::{Error, Result};
+use crate::evidence::{Evidence, Weighing};
 use crate::model::{Model, Tables};
+use crate::rule::{Rule, Scale};
 use crate::score::{Scorer, best};
-use crate::support::{Task, support_rows};
+use crate::support::support_rows;
+use crate::task::Task;
 use crate::treebank::Sentence;
 use candle_core::Device;
-use citree_index::Sums;
 use rayon::prelude::*;
+use std::sync::Arc;
 
 /// Longer sentences are refused: the candidates grow with the square of the length.
 pub const MOST_WORDS: usize = 4000;
@@ -27,26 +36,34 @@ pub enum Decode {
     Greedy,
 }
 
-/// A parse with all that led to it.
-#[derive(Clone, Debug)]
-pub struct Analysis {
-    /// What the parser decided.
-    pub parse: Parse,
-    /// Scores of every candidate head, `[dependent][head]`; the row of ROOT means nothing.
-    pub head_scores: Vec<f32>,
-    /// Scores of every label for the head that was chosen, `[word][label]`, from the first word on.
-    pub label_scores: Vec<f32>,
-    /// The sentence as the head model sees it, a row a position.
-    pub head_states: States,
-    /// The sentence as the label model sees it, a row a position.
-    pub label_states: States,
+/// How to parse and decide.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Settings {
+    /// How heads are chosen from their scores.
+    pub decode: Decode,
+    /// How similarities become a score; as the model was trained, if not given.
+    pub aggregate: Option<Aggregate>,
+    /// How evidence becomes a score.
+    pub rule: Rule,
+    /// The paper's explainable mode: compare with every training edge one by one, for decisions and for citations.
+    pub exact: bool,
 }
 
-/// A parser ready to run; cheap to clone, safe to share.
+/// A parser ready to run. Cheap to clone, safe to share.
+///
+/// ```no_run
+/// let parser = citree::Bundle::open("en.citree")?.parser()?;
+/// let sentence = parser.split("Anna doesn't like the rain.");
+/// for parse in parser.parse(&[sentence])? {
+///     println!("{:?} {:?}", parse.heads, parse.labels);
+/// }
+/// # Ok::<(), citree::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Parser {
     tables: Tables,
     pretrained: Pretrained,
+    system: System,
     /// Whether both scorers have the same encoder, which then runs once.
     shared: bool,
     heads: Scorer,
@@ -54,6 +71,9 @@ pub struct Parser {
     decode: Decode,
     /// The label of edges from ROOT in UD, if the treebank has it.
     root: Option<usize>,
+    by: Weighing,
+    /// The training edges that decide; `None` for a bundle without an index.
+    evidence: Option<Arc<Evidence>>,
 }
 
 /// What the parser says of one sentence. All vectors start at ROOT, whose values mean nothing.
@@ -69,30 +89,76 @@ pub struct Parse {
     pub label_probabilities: Vec<f32>,
 }
 
-impl Parser {
-    /// A parser from a model; `aggregate` other than the one it was trained with is for experiments.
-    pub fn new(model: &Model, decode: Decode, aggregate: Aggregate, device: &Device) -> Result<Self> {
-        let scorers = [model.heads.scorer(aggregate, device)?, model.labels.scorer(aggregate, device)?];
-        Ok(Self::with_scorers(model, decode, scorers))
+impl Bundle {
+    /// A parser that decides as the bundle was trained, by the sum rule.
+    pub fn parser(&self) -> Result<Parser> {
+        self.parser_with(&Settings::default())
     }
 
-    /// A parser that compares with another support than the one its model was trained on.
-    pub fn with_support(
+    /// A parser with settings of your own. Where the bundle has an index, the training edges in it decide; the sums that
+    /// training left decide where it has none.
+    pub fn parser_with(&self, settings: &Settings) -> Result<Parser> {
+        let evidence = match self.has_index() || !settings.rule.is_linear() || settings.exact {
+            true => Some(Arc::new(Evidence::new(self.index()?.clone()))),
+            false => None,
+        };
+        Parser::new(self.model(), evidence, settings, self.device())
+    }
+}
+
+impl Parser {
+    /// A parser from a model and the training edges that decide; without these, by the sums that training left.
+    pub(crate) fn new(
         model: &Model,
-        decode: Decode,
-        aggregate: Aggregate,
-        support: impl Fn(Task) -> Sums,
+        evidence: Option<Arc<Evidence>>,
+        settings: &Settings,
         device: &Device,
     ) -> Result<Self> {
-        let scorer = |task, edges| Scorer::new(edges, support_rows(&support(task), aggregate, device)?);
-        let scorers = [scorer(Task::Heads, &model.heads.edges)?, scorer(Task::Labels, &model.labels.edges)?];
-        Ok(Self::with_scorers(model, decode, scorers))
+        let system = model.config.system;
+        let aggregate = settings.aggregate.unwrap_or(model.config.aggregate);
+        let scorers = match (&evidence, system.inference) {
+            (Some(evidence), Basis::Instances) => {
+                let scorer =
+                    |task, edges| Scorer::new(edges, support_rows(&evidence.support(task), aggregate, device)?);
+                [scorer(Task::Heads, &model.heads.edges)?, scorer(Task::Labels, &model.labels.edges)?]
+            }
+            _ => [model.heads.scorer(aggregate, device)?, model.labels.scorer(aggregate, device)?],
+        };
+        let [heads, labels] = scorers;
+        let factor = match system.similarity {
+            Similarity::Cosine => model.config.scale,
+            Similarity::Dot => 1.0,
+        };
+        let by = Weighing { rule: Rule::sum(), scale: Scale { factor, aggregate }, exact: settings.exact };
+        let parser = Self {
+            tables: model.tables.clone(),
+            pretrained: model.pretrained.clone(),
+            system,
+            shared: model.config.share_encoder,
+            heads,
+            labels,
+            decode: settings.decode,
+            root: model.tables.vocabulary.labels().iter().position(|label| label == "root"),
+            by,
+            evidence,
+        };
+        parser.deciding_by(&settings.rule)
     }
 
-    fn with_scorers(model: &Model, decode: Decode, [heads, labels]: [Scorer; 2]) -> Self {
-        let root = model.tables.vocabulary.labels().iter().position(|label| label == "root");
-        let (tables, pretrained) = (model.tables.clone(), model.pretrained.clone());
-        Self { tables, pretrained, shared: model.config.share_encoder, heads, labels, decode, root }
+    /// The same parser, deciding by another rule.
+    pub fn deciding_by(&self, rule: &Rule) -> Result<Self> {
+        rule.check(self.system.similarity == Similarity::Cosine)
+            .map_err(|message| Error::Explanation { message: format!("{message} (this is {})", self.system) })?;
+        let parser = Self { by: Weighing { rule: rule.clone(), ..self.by.clone() }, ..self.clone() };
+        if !parser.by.uses_sums() {
+            parser.require_instances()?;
+        }
+        Ok(parser)
+    }
+
+    /// The rule in use.
+    pub fn rule(&self) -> &Rule {
+        &self.by.rule
     }
 
     /// Cuts a line of plain text into the words of one sentence, as the training treebank would.
@@ -100,14 +166,21 @@ impl Parser {
         self.tables.splits.split(line)
     }
 
-    /// Parses sentences, in their order. What they have as heads and labels is not looked at.
+    /// Parses sentences, in their order. Heads and labels that they already have are ignored.
     pub fn parse(&self, sentences: &[Sentence]) -> Result<Vec<Parse>> {
         let analyses = self.analyse(sentences)?;
         Ok(analyses.into_iter().map(|analysis| analysis.map_or_else(Parse::empty, |analysis| analysis.parse)).collect())
     }
 
-    /// Parses sentences and keeps what led to each parse; `None` for a sentence without words.
+    /// Parses sentences and stores what led to each parse; `None` for a sentence without words.
     pub fn analyse(&self, sentences: &[Sentence]) -> Result<Vec<Option<Analysis>>> {
+        let analyses = self.analyse_by_sums(sentences)?;
+        let decide = |analysis: Option<Analysis>| analysis.map(|analysis| self.decide(analysis)).transpose();
+        analyses.into_par_iter().map(decide).collect()
+    }
+
+    /// The same in fast mode, whatever the rule.
+    pub(crate) fn analyse_by_sums(&self, sentences: &[Sentence]) -> Result<Vec<Option<Analysis>>> {
         if let Some(sentence) = sentences.iter().find(|s| s.words().len() > MOST_WORDS) {
             return Err(Error::SentenceTooLong {
                 sentence: sentence.sent_id().unwrap_or("(no sent_id)").to_string(),
@@ -127,20 +200,49 @@ impl Parser {
     }
 
     /// The scorer of one of the two decisions.
-    pub fn scorer(&self, task: Task) -> &Scorer {
+    pub(crate) fn scorer(&self, task: Task) -> &Scorer {
         match task {
             Task::Heads => &self.heads,
             Task::Labels => &self.labels,
         }
     }
 
-    /// The tables of the model.
-    pub fn tables(&self) -> &Tables {
+    /// The labels it can give; a label's number is its place.
+    pub fn labels(&self) -> &[String] {
+        self.tables.vocabulary.labels()
+    }
+
+    pub(crate) fn tables(&self) -> &Tables {
         &self.tables
     }
 
+    /// How evidence becomes a score.
+    pub(crate) fn by(&self) -> &Weighing {
+        &self.by
+    }
+
+    /// The training edges that decide.
+    pub(crate) fn evidence(&self) -> Result<&Arc<Evidence>> {
+        self.evidence.as_ref().ok_or_else(|| Error::Explanation {
+            message: "this parser has no index, so no training edge decides; build one with `citree index`".to_string(),
+        })
+    }
+
+    /// Refuses a system whose decisions no training edge makes.
+    pub(crate) fn require_instances(&self) -> Result<()> {
+        let system = self.system;
+        if system.inference == Basis::Instances {
+            return Ok(());
+        }
+        let message = format!(
+            "{system} decides by learnt weights, so no training edge carries its decisions; train WIc or IIc to explain \
+             them, or look at `citree neighbors`"
+        );
+        Err(Error::Explanation { message })
+    }
+
     /// Sentences as the models read them.
-    pub fn number(&self, sentences: &[Sentence]) -> Result<Vec<Numbered>> {
+    pub(crate) fn number(&self, sentences: &[Sentence]) -> Result<Vec<Numbered>> {
         self.pretrained.number(&self.tables.vocabulary, sentences)
     }
 
@@ -190,15 +292,23 @@ impl Parser {
     }
 
     /// The heads of a sentence of `n` positions from the scores of all candidates, `[dependent][head]`.
-    pub fn choose_heads(&self, scores: &[f32], n: usize) -> Vec<usize> {
+    fn choose_heads(&self, scores: &[f32], n: usize) -> Vec<usize> {
         match self.decode {
             Decode::Tree => tree::best_tree(scores, n),
             Decode::Greedy => tree::greedy(scores, n),
         }
     }
 
-    /// The label of an edge to this head from the scores of all labels.
-    pub fn choose_label(&self, scores: &[f32], head: usize) -> usize {
+    /// Whether the decoder allows a label for an edge from this head.
+    fn allows_label(&self, label: usize, head: usize) -> bool {
+        match (self.decode, self.root) {
+            (Decode::Tree, Some(root)) => (label == root) == (head == 0) || self.labels().len() == 1,
+            _ => true,
+        }
+    }
+
+    /// The label of an edge from this head, by the scores of all labels.
+    pub(crate) fn choose_label(&self, scores: &[f32], head: usize) -> usize {
         match (self.decode, self.root) {
             (Decode::Tree, Some(root)) if head == 0 => root,
             (Decode::Tree, Some(root)) if scores.len() > 1 => best(scores, Some(root)),

@@ -1,8 +1,8 @@
 //! The JSON that the API answers with, but for explanations, which look as `citree explain --format json` prints them.
 
-use super::live::Current;
 use super::problem::Problem;
-use crate::explain::{Explanation, NamedEdge, Told};
+use super::snapshot::Snapshot;
+use crate::explain::{Answer, Explanation, NamedEdge};
 use crate::treebank::Sentence;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -45,7 +45,7 @@ pub(super) struct Explained {
     pub(super) generation: u64,
     /// One for each sentence that has words, as `citree explain --format json` prints it.
     #[schema(value_type = Vec<Object>)]
-    pub(super) sentences: Vec<Told>,
+    pub(super) sentences: Vec<Answer>,
 }
 
 /// Edges with their neighbours.
@@ -81,11 +81,11 @@ pub(super) struct TrainingEdge {
 }
 
 impl TrainingEdge {
-    pub(super) fn new(current: &Current, edge: u32) -> Result<Self, Problem> {
-        let edges = current.explainer.edges();
+    pub(super) fn new(snapshot: &Snapshot, edge: u32) -> Result<Self, Problem> {
+        let edges = snapshot.explainer.edges();
         let (record, sentence) = edges.edge(edge)?;
         Ok(Self {
-            generation: current.generation,
+            generation: snapshot.generation,
             edge,
             sentence: record.sentence,
             sent_id: sentence.sent_id.to_string(),
@@ -129,15 +129,15 @@ pub(super) struct TrainingWord {
 }
 
 impl TrainingSentence {
-    pub(super) fn new(current: &Current, number: u32) -> Result<Self, Problem> {
-        let edges = current.explainer.edges();
+    pub(super) fn new(snapshot: &Snapshot, number: u32) -> Result<Self, Problem> {
+        let edges = snapshot.explainer.edges();
         let sentence = edges.sentence(number)?;
-        let word = |(word, id): (&crate::indexing::TrainingWord<'_>, usize)| {
+        let word = |(word, id): (&crate::evidence::TrainingWord<'_>, usize)| {
             let (form, label) = (word.form.to_string(), word.label.to_string());
             Ok(TrainingWord { form, head: word.head, label, edge: edges.edge_at(number, id)? })
         };
         Ok(Self {
-            generation: current.generation,
+            generation: snapshot.generation,
             sentence: number,
             sent_id: sentence.sent_id.to_string(),
             document: sentence.document.to_string(),
@@ -207,17 +207,17 @@ pub(super) struct Ready {
 }
 
 impl Ready {
-    pub(super) fn new(current: &Current, bundle: String, stopping: bool) -> Self {
-        let edges = current.explainer.edges();
+    pub(super) fn new(snapshot: &Snapshot, bundle: String, stopping: bool) -> Self {
+        let edges = snapshot.explainer.edges();
         Self {
             status: if stopping { "stopping" } else { "ready" },
             bundle,
-            generation: current.generation,
-            fingerprint: current.fingerprint.clone(),
-            system: current.system.clone(),
+            generation: snapshot.generation,
+            fingerprint: snapshot.fingerprint.clone(),
+            system: snapshot.system.clone(),
             edges: edges.index().manifest().edges,
             sentences: edges.sentences(),
-            labels: current.labels,
+            labels: snapshot.explainer.parser().labels().len(),
             version: env!("CARGO_PKG_VERSION"),
         }
     }

@@ -2,10 +2,11 @@
 
 use super::App;
 use super::answers::{Explained, Neighbors, Parsed, ParsedSentence};
-use super::compute::{Ask, COMPARING, Context, Reply};
+use super::compute::{COMPARING, Context, QueuedRequest, Reply};
 use super::problem::Problem;
 use super::request::{self, ExplainRequest, NeighborsRequest, ParseRequest};
-use crate::explain::{self, Inference, Question, html};
+use crate::explain::{NeighborQuery, Question, html};
+use crate::rule::Rule;
 use crate::treebank::{Sentence, write_sentence};
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
@@ -69,19 +70,20 @@ impl Format {
 pub(super) async fn parse(State(app): State<App>, http: Request) -> Result<Response, Problem> {
     let format = Format::accepted(http.headers(), &[Format::Json, Format::Conllu])?;
     let request: ParseRequest = request::read(http, app.limits()).await?;
-    let sentences = request.sentences(app.current().explainer.parser(), app.limits())?;
+    let snapshot = app.snapshot();
+    let sentences = request.sentences(snapshot.explainer.parser(), app.limits())?;
     let answer = move |context: &Context<'_>| match format {
-        Format::Conllu => conllu(context.read().map(|(sentence, reading)| {
+        Format::Conllu => conllu(context.analysed().map(|(sentence, analysis)| {
             let mut sentence = sentence.clone();
-            reading.parse.annotate(&mut sentence, true);
+            analysis.parse.annotate(&mut sentence, true);
             sentence
         })),
         _ => Reply::json(&Parsed {
-            generation: context.current.generation,
+            generation: context.snapshot.generation,
             sentences: context.explanations().map(ParsedSentence::from).collect(),
         }),
     };
-    app.ask(Ask::new(sentences, Inference::Sum, answer)).await
+    app.submit(QueuedRequest::new(snapshot, sentences, Rule::sum(), answer)).await
 }
 
 /// Explain the edges of sentences.
@@ -105,30 +107,31 @@ pub(super) async fn explain(State(app): State<App>, http: Request) -> Result<Res
     let offered = [Format::Json, Format::Conllu, Format::Html, Format::Svg];
     let format = Format::accepted(http.headers(), &offered)?;
     let request: ExplainRequest = request::read(http, app.limits()).await?;
-    let sentences = request.sentences(app.current().explainer.parser(), app.limits())?;
+    let snapshot = app.snapshot();
+    let sentences = request.sentences(snapshot.explainer.parser(), app.limits())?;
     let question = request.question(&sentences, app.limits())?;
     let title = format!("Explained by {}", app.name());
     let more = question.why_not.len() * sentences.len() * CONTRASTING;
     let answer = move |context: &Context<'_>| explained(context, &question, format, &title);
-    app.ask(Ask::new(sentences, request.inference()?, answer).with_more(more)).await
+    app.submit(QueuedRequest::new(snapshot, sentences, request.rule()?, answer).with_more(more)).await
 }
 
 fn explained(context: &Context<'_>, question: &Question, format: Format, title: &str) -> Result<Reply, Problem> {
-    let tell = |(sentence, reading)| context.explainer.tell(sentence, reading, question, None);
-    let told = context.read().map(tell).collect::<crate::error::Result<Vec<_>>>()?;
+    let tell = |(sentence, analysis)| context.explainer.answer(sentence, analysis, question, None);
+    let answer = context.analysed().map(tell).collect::<crate::error::Result<Vec<_>>>()?;
     match format {
-        Format::Json => Reply::json(&Explained { generation: context.current.generation, sentences: told }),
-        Format::Conllu => conllu(context.read().zip(told).map(|((sentence, _), told)| {
+        Format::Json => Reply::json(&Explained { generation: context.snapshot.generation, sentences: answer }),
+        Format::Conllu => conllu(context.analysed().zip(answer).map(|((sentence, _), answer)| {
             let mut sentence = sentence.clone();
-            told.explanation.annotate(&mut sentence);
+            answer.explanation.annotate(&mut sentence);
             sentence
         })),
         Format::Html => {
-            let explanations: Vec<_> = told.into_iter().map(|told| told.explanation).collect();
+            let explanations: Vec<_> = answer.into_iter().map(|answer| answer.explanation).collect();
             Ok(Reply::html(html::page(&explanations, title)))
         }
         Format::Svg => {
-            let first = told.first().ok_or_else(|| Problem::unfit("there is no word in it"))?;
+            let first = answer.first().ok_or_else(|| Problem::unfit("there is no word in it"))?;
             let kind = "image/svg+xml";
             Ok(Reply { kind, body: html::svg(&first.explanation).into_bytes() })
         }
@@ -151,25 +154,26 @@ fn explained(context: &Context<'_>, question: &Question, format: Format, title: 
 pub(super) async fn neighbors(State(app): State<App>, http: Request) -> Result<Response, Problem> {
     Format::accepted(http.headers(), &[Format::Json])?;
     let request: NeighborsRequest = request::read(http, app.limits()).await?;
+    let snapshot = app.snapshot();
     let (space, count) = (request.space(), request.count(app.limits())?);
-    let ask = explain::Ask { space, count, gold: request.gold, exact: request.exact, others: request.others };
+    let query = NeighborQuery { space, count, gold: request.gold, exact: request.exact, others: request.others };
     if let Some(edge) = request.training_edge()? {
         let answer = move |context: &Context<'_>| {
-            super::training::known(context.current, edge, request.generation)?;
+            super::training::known(context.snapshot, edge, request.generation)?;
             let edges = context.explainer.edges();
-            let found = context.explainer.neighbors_of(edge, ask)?;
+            let found = context.explainer.neighbors_of(edge, query)?;
             let (_, sentence) = edges.edge(edge)?;
             let named = found.named(edges, sentence.sent_id, |id| sentence.form(id))?;
-            Reply::json(&Neighbors { generation: context.current.generation, edges: vec![named] })
+            Reply::json(&Neighbors { generation: context.snapshot.generation, edges: vec![named] })
         };
-        return app.ask(Ask::new(Vec::new(), Inference::Sum, answer)).await;
+        return app.submit(QueuedRequest::new(snapshot, Vec::new(), Rule::sum(), answer)).await;
     }
-    let sentences = request.sentences(app.current().explainer.parser(), app.limits())?;
+    let sentences = request.sentences(snapshot.explainer.parser(), app.limits())?;
     let words = sentences.iter().map(|sentence| sentence.words().len()).sum::<usize>();
     let more = words * if request.exact { COMPARING } else { 1 };
     // What is looked up decides by itself whether it parses, so the sentences are not read beforehand.
     let answer = move |context: &Context<'_>| {
-        let found = context.explainer.neighbors(&sentences, ask)?;
+        let found = context.explainer.neighbors(&sentences, query)?;
         let mut edges = Vec::new();
         for (number, (sentence, found)) in (1..).zip(sentences.iter().zip(&found)) {
             let name = sentence.sent_id().map_or_else(|| i32::to_string(&number), str::to_string);
@@ -179,9 +183,9 @@ pub(super) async fn neighbors(State(app): State<App>, http: Request) -> Result<R
                 edges.push(edge.named(context.explainer.edges(), &name, form)?);
             }
         }
-        Reply::json(&Neighbors { generation: context.current.generation, edges })
+        Reply::json(&Neighbors { generation: context.snapshot.generation, edges })
     };
-    app.ask(Ask::new(Vec::new(), Inference::Sum, answer).with_more(more)).await
+    app.submit(QueuedRequest::new(snapshot, Vec::new(), Rule::sum(), answer).with_more(more)).await
 }
 
 pub(super) fn conllu(sentences: impl Iterator<Item = Sentence>) -> Result<Reply, Problem> {

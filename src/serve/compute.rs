@@ -1,13 +1,15 @@
 //! The work of the engine: the sentences of several requests go through the encoder together, then each request is
 //! answered by itself.
 
+use super::cache::{Analyses, AnalysisCache, Key};
 use super::engine::{Bounds, Engine, Work};
 use super::limits::Limits;
-use super::live::{Current, Live};
-use super::memory::{Key, Memory, Readings};
 use super::metrics::Metrics;
 use super::problem::Problem;
-use crate::explain::{Explainer, Explanation, Inference, Reading};
+use super::snapshot::Snapshot;
+use crate::explain::{Explainer, Explanation};
+use crate::parse::Analysis;
+use crate::rule::Rule;
 use crate::treebank::Sentence;
 use std::sync::Arc;
 
@@ -15,11 +17,13 @@ use std::sync::Arc;
 pub(super) const COMPARING: usize = 20;
 
 /// A request, ready to be worked on.
-pub(super) struct Ask {
+pub(super) struct QueuedRequest {
+    /// What all of it is answered from.
+    snapshot: Arc<Snapshot>,
     /// What it wants parsed; may be empty.
     sentences: Vec<Sentence>,
     /// The rule that decides.
-    inference: Inference,
+    rule: Rule,
     /// Work beyond that, in words.
     more: usize,
     /// Whether the same sentences will be asked about again soon, as the page does.
@@ -28,14 +32,15 @@ pub(super) struct Ask {
     answer: Box<Answer>,
 }
 
-impl Ask {
+impl QueuedRequest {
     /// A request about some sentences, or about none.
     pub(super) fn new(
+        snapshot: Arc<Snapshot>,
         sentences: Vec<Sentence>,
-        inference: Inference,
+        rule: Rule,
         answer: impl Fn(&Context<'_>) -> Result<Reply, Problem> + Send + Sync + 'static,
     ) -> Self {
-        Self { sentences, inference, more: 0, again: false, answer: Box::new(answer) }
+        Self { snapshot, sentences, rule, more: 0, again: false, answer: Box::new(answer) }
     }
 
     /// The same where it is more work than parsing so many words.
@@ -54,26 +59,27 @@ type Answer = dyn Fn(&Context<'_>) -> Result<Reply, Problem> + Send + Sync;
 /// What an answer is made from.
 pub(super) struct Context<'a> {
     /// The bundle.
-    pub(super) current: &'a Current,
+    pub(super) snapshot: &'a Snapshot,
     /// Its explainer, deciding by the rule of the request.
     pub(super) explainer: &'a Explainer,
     /// The sentences of the request.
     pub(super) sentences: &'a [Sentence],
-    /// How they were read; `None` for one without words.
-    pub(super) readings: &'a [Option<Reading>],
+    /// Their analyses; `None` for one without words.
+    pub(super) analyses: &'a [Option<Analysis>],
 }
 
 impl<'a> Context<'a> {
-    /// The sentences that have words, with how they were read.
-    pub(super) fn read(&self) -> impl Iterator<Item = (&'a Sentence, &'a Reading)> {
-        self.sentences.iter().zip(self.readings).filter_map(|(sentence, reading)| Some((sentence, reading.as_ref()?)))
+    /// The sentences that have words, with their analyses.
+    pub(super) fn analysed(&self) -> impl Iterator<Item = (&'a Sentence, &'a Analysis)> {
+        let both = self.sentences.iter().zip(self.analyses);
+        both.filter_map(|(sentence, analysis)| Some((sentence, analysis.as_ref()?)))
     }
 }
 
 impl Context<'_> {
-    /// The sentences that have words as they were read, with no edge explained.
+    /// The sentences that have words as they were analysed, with no edge explained.
     pub(super) fn explanations(&self) -> impl Iterator<Item = Explanation> {
-        self.read().map(|(sentence, reading)| self.explainer.unexplained(sentence, reading))
+        self.analysed().map(|(sentence, analysis)| self.explainer.unexplained(sentence, analysis))
     }
 }
 
@@ -97,84 +103,99 @@ impl Reply {
 
 /// What the engine's threads share.
 pub(super) struct Compute {
-    live: Arc<Live>,
     metrics: Arc<Metrics>,
-    memory: Memory,
+    cache: AnalysisCache,
 }
 
 impl Compute {
     /// Starts the threads.
-    pub(super) fn start(
-        live: &Arc<Live>,
-        metrics: &Arc<Metrics>,
-        limits: &Limits,
-        threads: usize,
-    ) -> std::io::Result<Engine<Self>> {
+    pub(super) fn start(metrics: &Arc<Metrics>, limits: &Limits, threads: usize) -> std::io::Result<Engine<Self>> {
         let bounds =
             Bounds { threads, together: limits.batch, waiting: limits.waiting_words, patience: limits.waiting_time };
-        Engine::start(Self { live: live.clone(), metrics: metrics.clone(), memory: Memory::default() }, bounds)
-    }
-}
-
-impl Work for Compute {
-    type Ask = Ask;
-    type Answer = Result<Reply, Problem>;
-
-    fn size(&self, ask: &Ask) -> usize {
-        let words: usize = ask.sentences.iter().map(|sentence| sentence.words().len()).sum();
-        1 + ask.more + words * if ask.inference == Inference::Sum { 1 } else { COMPARING }
+        Engine::start(Self { metrics: metrics.clone(), cache: AnalysisCache::default() }, bounds)
     }
 
-    fn sentences(&self, ask: &Ask) -> usize {
-        ask.sentences.len()
-    }
-
-    fn work(&self, asks: &[&Ask], done: &mut dyn FnMut(usize, Self::Answer)) {
-        let current = self.live.current();
-        // What the sum rule takes is not worth remembering.
-        let slow = |ask: &Ask| ask.again && ask.inference != Inference::Sum;
-        let key = |ask: &Ask| slow(ask).then(|| Key::new(&current, ask.inference, &ask.sentences));
-        let keys: Vec<Option<Key>> = asks.iter().map(|ask| key(ask)).collect();
-        let known: Vec<Option<Readings>> = keys.iter().map(|key| self.memory.recall(key.as_ref()?)).collect();
-        let unknown = asks.iter().zip(&known).filter(|(_, known)| known.is_none());
-        let sentences: Vec<Sentence> = unknown.flat_map(|(ask, _)| ask.sentences.iter().cloned()).collect();
-        let mut analyses = match current.explainer.parser().analyse(&sentences) {
+    /// Works on requests that pinned the same snapshot.
+    fn work_from(
+        &self,
+        snapshot: &Snapshot,
+        requests: &[&QueuedRequest],
+        done: &mut dyn FnMut(usize, Result<Reply, Problem>),
+    ) {
+        // What the sum rule takes is not worth caching.
+        let slow = |request: &QueuedRequest| request.again && !request.rule.is_linear();
+        let key =
+            |request: &QueuedRequest| slow(request).then(|| Key::new(snapshot, &request.rule, &request.sentences));
+        let keys: Vec<Option<Key>> = requests.iter().map(|request| key(request)).collect();
+        let cached: Vec<Option<Analyses>> = keys.iter().map(|key| self.cache.get(key.as_ref()?)).collect();
+        let new = requests.iter().zip(&cached).filter(|(_, cached)| cached.is_none());
+        let sentences: Vec<Sentence> = new.flat_map(|(request, _)| request.sentences.iter().cloned()).collect();
+        let mut analyses = match snapshot.explainer.parser().analyse_by_sums(&sentences) {
             Ok(analyses) => analyses,
             // Alone it is its own fault; of several, each is tried alone.
             Err(error) => {
-                return if let [_] = asks {
+                return if let [_] = requests {
                     done(0, Err(error.into()))
                 };
             }
         };
         self.metrics.parsed(sentences.iter().map(|sentence| sentence.words().len()).sum());
         let mut first = 0;
-        let mut order: Vec<(usize, usize)> = Vec::with_capacity(asks.len());
-        for (place, ask) in asks.iter().enumerate() {
+        let mut order: Vec<(usize, usize)> = Vec::with_capacity(requests.len());
+        for (place, request) in requests.iter().enumerate() {
             order.push((place, first));
-            first += if known[place].is_none() { ask.sentences.len() } else { 0 };
+            first += if cached[place].is_none() { request.sentences.len() } else { 0 };
         }
         // Nobody waits for what is more work than their own.
-        order.sort_by_key(|&(place, _)| self.size(asks[place]));
+        order.sort_by_key(|&(place, _)| self.size(requests[place]));
         for (place, first) in order {
-            let ask = asks[place];
+            let request = requests[place];
             let mut answer = || {
-                let explainer = current.explainer.deciding_by(ask.inference)?;
-                let readings = match &known[place] {
-                    Some(readings) => readings.clone(),
+                let explainer = snapshot.explainer.deciding_by(&request.rule)?;
+                let analyses = match &cached[place] {
+                    Some(analyses) => analyses.clone(),
                     None => {
-                        let own = analyses[first..][..ask.sentences.len()].iter_mut().map(Option::take);
-                        let read = own.map(|analysis| analysis.map(|analysis| explainer.reading(analysis)).transpose());
-                        Arc::new(read.collect::<crate::error::Result<Vec<_>>>()?)
+                        let own = analyses[first..][..request.sentences.len()].iter_mut().map(Option::take);
+                        let decide = |analysis: Option<Analysis>| {
+                            analysis.map(|analysis| explainer.parser().decide(analysis)).transpose()
+                        };
+                        Arc::new(own.map(decide).collect::<crate::error::Result<Vec<_>>>()?)
                     }
                 };
-                if let (Some(key), None) = (&keys[place], &known[place]) {
-                    self.memory.keep(key.clone(), &readings);
+                if let (Some(key), None) = (&keys[place], &cached[place]) {
+                    self.cache.put(key.clone(), &analyses);
                 }
-                let (current, sentences) = (&*current, ask.sentences.as_slice());
-                (ask.answer)(&Context { current, explainer: &explainer, sentences, readings: &readings })
+                let sentences = request.sentences.as_slice();
+                (request.answer)(&Context { snapshot, explainer: &explainer, sentences, analyses: &analyses })
             };
             done(place, answer());
+        }
+    }
+}
+
+impl Work for Compute {
+    type Request = QueuedRequest;
+    type Answer = Result<Reply, Problem>;
+
+    fn size(&self, request: &QueuedRequest) -> usize {
+        let words: usize = request.sentences.iter().map(|sentence| sentence.words().len()).sum();
+        1 + request.more + words * if request.rule.is_linear() { 1 } else { COMPARING }
+    }
+
+    fn sentences(&self, request: &QueuedRequest) -> usize {
+        request.sentences.len()
+    }
+
+    fn work(&self, requests: &[&QueuedRequest], done: &mut dyn FnMut(usize, Self::Answer)) {
+        // All but ever the same: another only while requests of two generations wait.
+        let mut places: Vec<usize> = (0..requests.len()).collect();
+        while let Some(&first) = places.first() {
+            let snapshot = &requests[first].snapshot;
+            let (same, others): (Vec<usize>, Vec<usize>) =
+                places.iter().partition(|&&place| Arc::ptr_eq(&requests[place].snapshot, snapshot));
+            let own: Vec<&QueuedRequest> = same.iter().map(|&place| requests[place]).collect();
+            self.work_from(snapshot, &own, &mut |at, answer| done(same[at], answer));
+            places = others;
         }
     }
 
@@ -185,8 +206,8 @@ impl Work for Compute {
         Err(Problem::internal())
     }
 
-    fn taken(&self, asks: usize) {
-        self.metrics.taken(asks);
+    fn taken(&self, requests: usize) {
+        self.metrics.taken(requests);
     }
 
     fn waits(&self, size: usize) {

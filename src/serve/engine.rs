@@ -13,40 +13,40 @@ use tokio::sync::oneshot;
 /// What the threads of an engine do.
 pub(super) trait Work: Send + Sync + 'static {
     /// What is asked.
-    type Ask: Send;
+    type Request: Send;
     /// What is answered.
     type Answer: Send;
 
-    /// How much work an ask is, in words.
-    fn size(&self, ask: &Self::Ask) -> usize;
+    /// How much work an request is, in words.
+    fn size(&self, request: &Self::Request) -> usize;
 
-    /// How many sentences an ask has.
-    fn sentences(&self, ask: &Self::Ask) -> usize;
+    /// How many sentences an request has.
+    fn sentences(&self, request: &Self::Request) -> usize;
 
-    /// Works on asks together and calls `done` with the place and the answer of each as soon as it has one. Places it leaves
+    /// Works on requests together and calls `done` with the place and the answer of each as soon as it has one. Places it leaves
     /// out are worked on again, each alone.
-    fn work(&self, asks: &[&Self::Ask], done: &mut dyn FnMut(usize, Self::Answer));
+    fn work(&self, requests: &[&Self::Request], done: &mut dyn FnMut(usize, Self::Answer));
 
-    /// The answer to an ask that could not be answered even alone, because of a panic or otherwise.
+    /// The answer to an request that could not be answered even alone, because of a panic or otherwise.
     fn failed(&self, panicked: bool) -> Self::Answer;
 
-    /// Told of every round how many asks were taken together.
-    fn taken(&self, asks: usize);
+    /// Answer of every round how many requests were taken together.
+    fn taken(&self, requests: usize);
 
-    /// Told how much waits, whenever that changes.
+    /// Answer how much waits, whenever that changes.
     fn waits(&self, size: usize);
 }
 
 /// Bounds of an engine.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bounds {
-    /// Threads, each with asks of its own.
+    /// Threads, each with requests of its own.
     pub(super) threads: usize,
     /// Sentences worked on together.
     pub(super) together: usize,
     /// Words that may wait.
     pub(super) waiting: usize,
-    /// How long an ask may wait.
+    /// How long an request may wait.
     pub(super) patience: Duration,
 }
 
@@ -75,7 +75,7 @@ struct State<W: Work> {
 }
 
 struct Job<W: Work> {
-    ask: W::Ask,
+    request: W::Request,
     reply: oneshot::Sender<Result<W::Answer, Overloaded>>,
     since: Instant,
 }
@@ -96,9 +96,9 @@ impl<W: Work> Engine<W> {
         Ok(engine)
     }
 
-    /// Asks, and waits for the answer. Whoever stops waiting is not worked for, if that has not begun.
-    pub(super) async fn ask(&self, ask: W::Ask) -> Result<W::Answer, Overloaded> {
-        let size = self.queue.work.size(&ask);
+    /// Queues a request and waits for the answer. If the caller stops waiting before work begins, the request is dropped.
+    pub(super) async fn submit(&self, request: W::Request) -> Result<W::Answer, Overloaded> {
+        let size = self.queue.work.size(&request);
         let (reply, answer) = oneshot::channel();
         {
             let mut state = self.queue.lock();
@@ -108,7 +108,7 @@ impl<W: Work> Engine<W> {
             }
             state.size += size;
             self.queue.work.waits(state.size);
-            state.jobs.push_back(Job { ask, reply, since: Instant::now() });
+            state.jobs.push_back(Job { request, reply, since: Instant::now() });
         }
         self.queue.changed.notify_one();
         answer.await.unwrap_or(Err(Overloaded))
@@ -157,12 +157,12 @@ impl<W: Work> Queue<W> {
         let (mut jobs, mut sentences) = (Vec::with_capacity(share), 0);
         while jobs.len() < share {
             let Some(next) = state.jobs.front() else { break };
-            sentences += self.work.sentences(&next.ask);
+            sentences += self.work.sentences(&next.request);
             if !jobs.is_empty() && sentences > self.bounds.together {
                 break;
             }
             let Some(job) = state.jobs.pop_front() else { break };
-            state.size = state.size.saturating_sub(self.work.size(&job.ask));
+            state.size = state.size.saturating_sub(self.work.size(&job.request));
             jobs.push(job);
         }
         self.work.taken(jobs.len());
@@ -178,27 +178,27 @@ impl<W: Work> Queue<W> {
         for job in late {
             let _ = job.reply.send(Err(Overloaded));
         }
-        let (asks, mut replies): (Vec<W::Ask>, Vec<Option<oneshot::Sender<_>>>) =
-            wanted.into_iter().map(|job| (job.ask, Some(job.reply))).unzip();
-        let asks: Vec<&W::Ask> = asks.iter().collect();
-        let together = self.guarded(&asks, &mut replies);
-        for (ask, reply) in asks.iter().zip(&mut replies).filter(|(_, reply)| reply.is_some()) {
-            let alone = match asks.len() {
+        let (requests, mut replies): (Vec<W::Request>, Vec<Option<oneshot::Sender<_>>>) =
+            wanted.into_iter().map(|job| (job.request, Some(job.reply))).unzip();
+        let requests: Vec<&W::Request> = requests.iter().collect();
+        let together = self.guarded(&requests, &mut replies);
+        for (request, reply) in requests.iter().zip(&mut replies).filter(|(_, reply)| reply.is_some()) {
+            let alone = match requests.len() {
                 1 => together,
-                _ => self.guarded(&[ask], std::slice::from_mut(reply)),
+                _ => self.guarded(&[request], std::slice::from_mut(reply)),
             };
             send(reply, self.work.failed(alone.is_err()));
         }
     }
 
-    /// Works on asks and sends the answers it gets; an error is a panic.
-    fn guarded(&self, asks: &[&W::Ask], replies: &mut [Reply<W::Answer>]) -> Result<(), ()> {
+    /// Works on requests and sends the answers it gets; an error is a panic.
+    fn guarded(&self, requests: &[&W::Request], replies: &mut [Reply<W::Answer>]) -> Result<(), ()> {
         let mut done = |place: usize, answer: W::Answer| {
             if let Some(reply) = replies.get_mut(place) {
                 send(reply, answer);
             }
         };
-        catch_unwind(AssertUnwindSafe(|| self.work.work(asks, &mut done))).map_err(|_| ())
+        catch_unwind(AssertUnwindSafe(|| self.work.work(requests, &mut done))).map_err(|_| ())
     }
 }
 

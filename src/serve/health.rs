@@ -24,7 +24,7 @@ pub(super) async fn livez() -> &'static str {
 pub(super) async fn readyz(State(app): State<App>) -> Response {
     let stopping = app.is_stopping();
     let status = if stopping { StatusCode::SERVICE_UNAVAILABLE } else { StatusCode::OK };
-    (status, Json(Ready::new(&app.current(), app.name().to_string(), stopping))).into_response()
+    (status, Json(Ready::new(&app.snapshot(), app.name().to_string(), stopping))).into_response()
 }
 
 /// Counters for Prometheus.

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 /// Upper ends of the histograms' buckets, in seconds and in requests.
 const SECONDS: [f64; 12] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0];
-const TOGETHER: [f64; 7] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0];
+const BATCH_SIZES: [f64; 7] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0];
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct Answered {
@@ -51,7 +51,7 @@ impl Metrics {
             Unit::Seconds,
             seconds.clone(),
         );
-        let together = Histogram::new(TOGETHER);
+        let together = Histogram::new(BATCH_SIZES);
         registry.register("batch_requests", "Requests that were worked on together", together.clone());
         let words = Counter::default();
         registry.register("words", "Words parsed", words.clone());

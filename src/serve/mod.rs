@@ -5,13 +5,14 @@
 //!                          │ requests, checked against the limits
 //!                          ▼
 //!                        engine: a queue and its threads; what waits is encoded together (compute)
-//!                          │ the bundle as it is now (live)
+//!                          │ the snapshot that the request pinned
 //!                          ▼
 //!                        explain
 //! ```
 
 mod answers;
 mod api;
+mod cache;
 mod compute;
 mod connections;
 mod engine;
@@ -19,13 +20,12 @@ mod guard;
 mod health;
 mod input;
 mod limits;
-mod live;
-mod memory;
 mod metrics;
 mod openapi;
 mod page;
 mod problem;
 mod request;
+mod snapshot;
 // The macro that describes handlers writes paths out in full.
 #[allow(unused_qualifications)]
 mod training;
@@ -38,12 +38,12 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
 use candle_core::Device;
-use compute::{Ask, Compute};
+use compute::{Compute, QueuedRequest};
 use engine::Engine;
 use guard::Hosts;
-use live::{Current, Live, Looked};
 use metrics::Metrics;
 use problem::Problem;
+use snapshot::{Refreshed, Snapshot, Snapshots};
 use std::net::TcpListener;
 use std::path::Path;
 use std::sync::Arc;
@@ -99,7 +99,7 @@ pub struct Server {
 struct App(Arc<Shared>);
 
 struct Shared {
-    live: Arc<Live>,
+    snapshots: Arc<Snapshots>,
     engine: Engine<Compute>,
     metrics: Arc<Metrics>,
     limits: Limits,
@@ -109,8 +109,9 @@ struct Shared {
 }
 
 impl App {
-    fn current(&self) -> Arc<Current> {
-        self.0.live.current()
+    /// What a request is answered from, from its first step to its last.
+    fn snapshot(&self) -> Arc<Snapshot> {
+        self.0.snapshots.snapshot()
     }
 
     fn limits(&self) -> &Limits {
@@ -133,9 +134,9 @@ impl App {
         *self.0.stopping.borrow()
     }
 
-    /// Has a request worked on.
-    async fn ask(&self, ask: Ask) -> std::result::Result<Response, Problem> {
-        let reply = self.0.engine.ask(ask).await??;
+    /// Queues a request and waits for its answer.
+    async fn submit(&self, request: QueuedRequest) -> std::result::Result<Response, Problem> {
+        let reply = self.0.engine.submit(request).await??;
         Ok(([(axum::http::header::CONTENT_TYPE, reply.kind)], reply.body).into_response())
     }
 }
@@ -152,15 +153,20 @@ impl Server {
         device: &Device,
     ) -> Result<Self> {
         let failed = |source: std::io::Error| Error::Serve { message: source.to_string() };
-        let live = Arc::new(Live::open(bundle, device)?);
+        let snapshots = Arc::new(Snapshots::open(bundle, device)?);
         let metrics = Arc::new(Metrics::new());
-        metrics.serving(live.current().generation);
-        let engine = Compute::start(&live, &metrics, &limits, threads).map_err(failed)?;
+        metrics.serving(snapshots.snapshot().generation);
+        let engine = Compute::start(&metrics, &limits, threads).map_err(failed)?;
         let (stop, stopping) = watch::channel(false);
         let hosts = Hosts::new(listener.local_addr().map_err(failed)?.ip(), hosts);
-        let name = live.name();
-        let app = App(Arc::new(Shared { live, engine, metrics, limits, hosts, name, stopping }));
+        let name = snapshots.snapshot().explainer.bundle().name();
+        let app = App(Arc::new(Shared { snapshots, engine, metrics, limits, hosts, name, stopping }));
         Ok(Self { app, stop: Stop(Arc::new(stop)) })
+    }
+
+    /// The generation of the index that is served.
+    pub fn generation(&self) -> u64 {
+        self.app.snapshot().generation
     }
 
     /// A handle by which it can be stopped.
@@ -244,22 +250,22 @@ fn router(app: App) -> Router {
 
 /// Looks for newer generations as long as the server runs.
 async fn keep_looking(app: App, tell: Arc<impl Fn(Event) + Send + Sync + 'static>) {
-    let mut known = app.current().generation;
+    let mut known = app.snapshot().generation;
     loop {
         tokio::time::sleep(LOOK).await;
-        let live = app.0.live.clone();
-        match tokio::task::spawn_blocking(move || live.look(known)).await {
-            Ok(Looked::Switched(generation)) => {
+        let snapshots = app.0.snapshots.clone();
+        match tokio::task::spawn_blocking(move || snapshots.refresh(known)).await {
+            Ok(Refreshed::Switched(generation)) => {
                 known = generation;
                 app.metrics().serving(generation);
                 tell(Event::Switched { generation });
             }
-            Ok(Looked::Failed { generation, reason }) => {
+            Ok(Refreshed::Failed { generation, reason }) => {
                 // Tried again when the next one comes.
                 known = generation;
                 tell(Event::NotSwitched { generation, reason });
             }
-            Ok(Looked::Unchanged) | Err(_) => {}
+            Ok(Refreshed::Unchanged) | Err(_) => {}
         }
     }
 }

@@ -27,8 +27,6 @@ pub(super) fn document(api: &OpenApi) -> Value {
     }
     schemas["Explanation"] = explanation;
     schemas["Explained"]["properties"]["sentences"]["items"] = json!({ "$ref": "#/components/schemas/Explanation" });
-    schemas["Inference"] = schemas["Explanation"]["properties"]["inference"].clone();
-    schemas["ExplainRequest"]["properties"]["inference"] = json!({ "$ref": "#/components/schemas/Inference" });
     document
 }
 

@@ -3,9 +3,10 @@
 use super::input::sentences;
 use super::limits::Limits;
 use super::problem::Problem;
-use crate::explain::{Alternative, By, Inference, Options, Question};
+use crate::explain::{By, Expected, Options, Question};
 use crate::parse::Parser;
-use crate::support::Task;
+use crate::rule::Rule;
+use crate::task::Task;
 use crate::treebank::Sentence;
 use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::Request;
@@ -16,9 +17,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// The most neighbours that vote, and the highest temperature: beyond, numbers overflow or take for ever.
-const MOST_NEIGHBORS: usize = 1000;
-const HIGHEST_TEMPERATURE: f32 = 10_000.0;
+/// The highest settings of rules: beyond these, numbers overflow or take very long.
+const HIGHEST_SETTINGS: [(&str, f64); 2] = [("neighbors", 1000.0), ("temperature", 10_000.0)];
 
 /// Sentences to parse: exactly one of the three.
 #[derive(Clone, Debug, Default, Deserialize, ToSchema)]
@@ -42,9 +42,8 @@ pub(super) struct ExplainRequest {
     conllu: Option<String>,
     /// The words of one sentence.
     words: Option<Vec<String>>,
-    /// How decisions are made: `{"rule": "sum"}`, `{"rule": "nca", "temperature": 256}` or `{"rule": "knn", "neighbors": 10}`.
-    #[schema(value_type = Option<Object>)]
-    inference: Option<Inference>,
+    /// How decisions are made: `{"name": "sum"}`, `{"name": "nca", "temperature": 256}` or `{"name": "knn", "neighbors": 10}`.
+    rule: Option<RuleRequest>,
     /// Training edges to cite for each decision; 10 unless given.
     count: Option<usize>,
     /// Only the edges of these words, counted from 1; all if empty.
@@ -55,6 +54,18 @@ pub(super) struct ExplainRequest {
     by: Option<Vec<String>>,
     /// Edges that one would have expected, as `WORD:HEAD` or `WORD:HEAD:LABEL`; 0 is ROOT.
     why_not: Vec<String>,
+}
+
+/// A rule by its name, with its setting.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RuleRequest {
+    /// `sum`, `nca` or `knn`.
+    name: String,
+    /// How much more near edges count than far ones, by `nca`; 256 unless given.
+    temperature: Option<f32>,
+    /// How many of the nearest edges count, by `knn`; 10 unless given.
+    neighbors: Option<usize>,
 }
 
 /// Edges whose neighbours are wanted: those of some sentences, or one training edge.
@@ -179,7 +190,7 @@ impl ExplainRequest {
     pub(super) fn sentences(&self, parser: &Parser, limits: &Limits) -> Result<Vec<Sentence>, Problem> {
         let some = sentences(self.text.as_deref(), self.conllu.as_deref(), self.words.as_deref(), parser, limits)?;
         let words: usize = some.iter().map(|sentence| sentence.words().len()).sum();
-        if self.inference()? != Inference::Sum && words > limits.compared_words {
+        if !self.rule()?.is_linear() && words > limits.compared_words {
             return Err(Problem::unfit(format!(
                 "{words} words, but the nca and knn rules take at most {} at a time here: they compare with every training edge; \
                  send fewer, or use the sum rule",
@@ -189,16 +200,16 @@ impl ExplainRequest {
         Ok(some)
     }
 
-    pub(super) fn inference(&self) -> Result<Inference, Problem> {
-        match self.inference.unwrap_or_default().checked()? {
-            Inference::Knn { neighbors } if neighbors > MOST_NEIGHBORS => {
-                Err(Problem::unfit(format!("`neighbors` is at most {MOST_NEIGHBORS} here")))
+    pub(super) fn rule(&self) -> Result<Rule, Problem> {
+        let Some(RuleRequest { name, temperature, neighbors }) = &self.rule else { return Ok(Rule::default()) };
+        let rule = Rule::named(name, *temperature, *neighbors)?;
+        let setting = rule.setting().and_then(|(name, value)| Some((name, value.as_f64()?)));
+        for (name, most) in HIGHEST_SETTINGS {
+            if setting.is_some_and(|(own, value)| own == name && value > most) {
+                return Err(Problem::unfit(format!("`{name}` is at most {most} here")));
             }
-            Inference::Nca { temperature } if temperature > HIGHEST_TEMPERATURE => {
-                Err(Problem::unfit(format!("`temperature` is at most {HIGHEST_TEMPERATURE} here")))
-            }
-            rule => Ok(rule),
         }
+        Ok(rule)
     }
 
     /// What is asked about each of the sentences.
@@ -229,7 +240,7 @@ impl ExplainRequest {
                 limits.why_not
             )));
         }
-        let why_not: Vec<Alternative> = self
+        let why_not: Vec<Expected> = self
             .why_not
             .iter()
             .map(|text| text.parse().map_err(|error: &str| Problem::unfit(format!("`why_not`: {error}"))))

@@ -3,10 +3,10 @@
 use super::App;
 use super::answers::{FoundSentence, FoundSentences, TrainingEdge, TrainingSentence};
 use super::api::{Format, conllu};
-use super::compute::{Ask, Context, Reply};
-use super::live::Current;
+use super::compute::{Context, QueuedRequest, Reply};
 use super::problem::Problem;
-use crate::explain::Inference;
+use super::snapshot::Snapshot;
+use crate::rule::Rule;
 use axum::extract::{Path, Query, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
@@ -58,8 +58,8 @@ pub(super) async fn edge(
 ) -> Result<Response, Problem> {
     let (edge, of) = (number(&id, "edge")?, checked(query)?);
     look(&app, move |context| {
-        known(context.current, edge, of.generation)?;
-        Reply::json(&TrainingEdge::new(context.current, edge)?)
+        known(context.snapshot, edge, of.generation)?;
+        Reply::json(&TrainingEdge::new(context.snapshot, edge)?)
     })
     .await
 }
@@ -84,8 +84,8 @@ pub(super) async fn sentence(
     let (number, of) = (number(&id, "sentence")?, checked(query)?);
     let format = Format::accepted(&headers, &[Format::Json, Format::Conllu])?;
     look(&app, move |context| {
-        same(context.current, of.generation)?;
-        let sentence = found(context.current, number)?;
+        same(context.snapshot, of.generation)?;
+        let sentence = found(context.snapshot, number)?;
         if format == Format::Json {
             return Reply::json(&sentence);
         }
@@ -108,7 +108,7 @@ pub(super) async fn sentences(
     query: Result<Query<Find>, axum::extract::rejection::QueryRejection>,
 ) -> Result<Response, Problem> {
     let find = checked(query)?;
-    look(&app, move |context| Reply::json(&list(context.current, &find)?)).await
+    look(&app, move |context| Reply::json(&list(context.snapshot, &find)?)).await
 }
 
 /// Answers from the treebank alone; on the engine's threads, since a search takes a while.
@@ -116,12 +116,12 @@ pub(super) async fn look(
     app: &App,
     answer: impl Fn(&Context<'_>) -> Result<Reply, Problem> + Send + Sync + 'static,
 ) -> Result<Response, Problem> {
-    app.ask(Ask::new(Vec::new(), Inference::Sum, answer)).await
+    app.submit(QueuedRequest::new(app.snapshot(), Vec::new(), Rule::sum(), answer)).await
 }
 
 /// The training sentences that contain what is looked for.
-pub(super) fn list(current: &Current, find: &Find) -> Result<FoundSentences, Problem> {
-    let edges = current.explainer.edges();
+pub(super) fn list(snapshot: &Snapshot, find: &Find) -> Result<FoundSentences, Problem> {
+    let edges = snapshot.explainer.edges();
     let wanted = find.find.trim().to_lowercase();
     let count = find.count.unwrap_or(USUAL).min(MOST);
     let (mut sentences, mut total) = (Vec::new(), 0);
@@ -138,35 +138,35 @@ pub(super) fn list(current: &Current, find: &Find) -> Result<FoundSentences, Pro
             total += 1;
         }
     }
-    Ok(FoundSentences { generation: current.generation, total, sentences })
+    Ok(FoundSentences { generation: snapshot.generation, total, sentences })
 }
 
 /// The training sentence with a number.
-pub(super) fn found(current: &Current, number: u32) -> Result<TrainingSentence, Problem> {
-    let sentences = current.explainer.edges().sentences();
+pub(super) fn found(snapshot: &Snapshot, number: u32) -> Result<TrainingSentence, Problem> {
+    let sentences = snapshot.explainer.edges().sentences();
     match number < sentences {
-        true => TrainingSentence::new(current, number),
+        true => TrainingSentence::new(snapshot, number),
         false => Err(Problem::missing(format!("no sentence {number}; there are 0 to {}", sentences.saturating_sub(1)))),
     }
 }
 
 /// Refuses a training edge that is not there, or is one of another generation.
-pub(super) fn known(current: &Current, edge: u32, generation: Option<u64>) -> Result<(), Problem> {
-    same(current, generation)?;
-    let edges = current.explainer.edges().index().manifest().edges;
+pub(super) fn known(snapshot: &Snapshot, edge: u32, generation: Option<u64>) -> Result<(), Problem> {
+    same(snapshot, generation)?;
+    let edges = snapshot.explainer.edges().index().manifest().edges;
     match u64::from(edge) < edges {
         true => Ok(()),
         false => Err(Problem::missing(format!("no training edge {edge}; there are 0 to {}", edges.saturating_sub(1)))),
     }
 }
 
-fn same(current: &Current, generation: Option<u64>) -> Result<(), Problem> {
+fn same(snapshot: &Snapshot, generation: Option<u64>) -> Result<(), Problem> {
     match generation {
-        Some(other) if other != current.generation => Err(Problem::new(
+        Some(other) if other != snapshot.generation => Err(Problem::new(
             StatusCode::CONFLICT,
             format!(
                 "that number is of generation {other} of the index, which is now at {}: numbers have changed, look it up again",
-                current.generation
+                snapshot.generation
             ),
         )),
         _ => Ok(()),

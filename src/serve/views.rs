@@ -3,14 +3,14 @@
 
 use super::App;
 use super::api::CONTRASTING;
-use super::compute::{Ask, Context, Reply};
+use super::compute::{Context, QueuedRequest, Reply};
 use super::problem::Problem;
 use super::request::{self, ExplainRequest};
 use super::training::{self, Find};
 use crate::explain::html::Tree;
 use crate::explain::html::view::{self, Neighborhood};
-use crate::explain::{self, Alternative, Question};
-use crate::support::Task;
+use crate::explain::{Expected, NeighborQuery, Question};
+use crate::task::Task;
 use axum::extract::{Query, Request, State};
 use axum::response::Response;
 use citree_index::Hit;
@@ -24,7 +24,7 @@ const ARGUMENTS: usize = 4;
 /// A training sentence, by whatever is known of it.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Wanted {
+pub(super) struct TrainingQuery {
     /// The number of an edge in it, and the generation that the number is of.
     edge: Option<u32>,
     generation: Option<u64>,
@@ -41,47 +41,48 @@ pub(super) struct Wanted {
 /// A sentence as a tree.
 pub(super) async fn sentence(State(app): State<App>, http: Request) -> Result<Response, Problem> {
     let request: ExplainRequest = request::read(http, app.limits()).await?;
-    let sentences = request.sentences(app.current().explainer.parser(), app.limits())?;
+    let snapshot = app.snapshot();
+    let sentences = request.sentences(snapshot.explainer.parser(), app.limits())?;
     let answer = |context: &Context<'_>| {
         let trees: String = context.explanations().map(|explanation| view::sentence(&explanation)).collect();
         Ok(numbered(context, &trees))
     };
-    app.ask(Ask::new(sentences, request.inference()?, answer).coming_again()).await
+    app.submit(QueuedRequest::new(snapshot, sentences, request.rule()?, answer).coming_again()).await
 }
 
 /// The explanation of one edge, and why not another, if that was asked.
 pub(super) async fn edge(State(app): State<App>, http: Request) -> Result<Response, Problem> {
     let request: ExplainRequest = request::read(http, app.limits()).await?;
-    let sentences = request.sentences(app.current().explainer.parser(), app.limits())?;
+    let snapshot = app.snapshot();
+    let sentences = request.sentences(snapshot.explainer.parser(), app.limits())?;
     let question = request.question(&sentences, app.limits())?;
     let more = question.why_not.len() * sentences.len() * CONTRASTING;
     let answer = move |context: &Context<'_>| explained(context, &question);
-    app.ask(Ask::new(sentences, request.inference()?, answer).with_more(more).coming_again()).await
+    app.submit(QueuedRequest::new(snapshot, sentences, request.rule()?, answer).with_more(more).coming_again()).await
 }
 
 fn explained(context: &Context<'_>, question: &Question) -> Result<Reply, Problem> {
     let mut html = String::new();
-    for (sentence, reading) in context.read() {
+    for (sentence, analysis) in context.analysed() {
         // What a link asks may be what another rule decided, and then there is nothing to set against.
-        let predicted = |asked: &Alternative| {
-            reading.parse.heads.get(asked.dependent) == Some(&asked.head)
-                && asked.label.as_ref().is_none_or(|label| reading.parse.labels.get(asked.dependent) == Some(label))
+        let predicted = |asked: &Expected| {
+            analysis.parse.heads.get(asked.dependent) == Some(&asked.head)
+                && asked.label.as_ref().is_none_or(|label| analysis.parse.labels.get(asked.dependent) == Some(label))
         };
         let (same, other): (Vec<_>, Vec<_>) = question.why_not.iter().cloned().partition(predicted);
-        let mut told =
-            context.explainer.tell(sentence, reading, &Question { why_not: other, ..question.clone() }, None)?;
-        for contrast in told.why_not.iter_mut().flat_map(|why| why.head.iter_mut().chain(&mut why.label)) {
+        let mut answer =
+            context.explainer.answer(sentence, analysis, &Question { why_not: other, ..question.clone() }, None)?;
+        for contrast in answer.why_not.iter_mut().flat_map(|why| why.head.iter_mut().chain(&mut why.label)) {
             contrast.arguments_for.truncate(ARGUMENTS);
             contrast.arguments_against.truncate(ARGUMENTS);
         }
-        html.extend(told.why_not.iter().map(|why| view::why_not(&told.explanation.words, why)));
+        html.extend(answer.why_not.iter().map(|why| view::why_not(&answer.explanation.words, why)));
         if !same.is_empty() {
             html.push_str("<p class=\"contrast\">By this rule, that is what was chosen.</p>\n");
         }
-        for edge in &told.explanation.edges {
-            let heads = context.explainer.other_heads(reading, edge.dependent, OTHERS);
-            let labels = context.explainer.other_labels(reading, edge.dependent, OTHERS);
-            html.push_str(&view::edge(&told.explanation, edge, &heads, &labels));
+        for edge in &answer.explanation.edges {
+            let [heads, labels] = context.explainer.others(analysis, edge.dependent, OTHERS)?;
+            html.push_str(&view::edge(&answer.explanation, edge, &heads, &labels));
         }
     }
     Ok(numbered(context, &html))
@@ -90,32 +91,32 @@ fn explained(context: &Context<'_>, question: &Question) -> Result<Reply, Proble
 /// A training sentence, and the neighbours of one of its edges.
 pub(super) async fn training(
     State(app): State<App>,
-    query: Result<Query<Wanted>, axum::extract::rejection::QueryRejection>,
+    query: Result<Query<TrainingQuery>, axum::extract::rejection::QueryRejection>,
 ) -> Result<Response, Problem> {
     let wanted = training::checked(query)?;
     let count = request::count(wanted.count, app.limits())?;
     training::look(&app, move |context| shown(context, &wanted, count)).await
 }
 
-fn shown(context: &Context<'_>, wanted: &Wanted, count: usize) -> Result<Reply, Problem> {
+fn shown(context: &Context<'_>, wanted: &TrainingQuery, count: usize) -> Result<Reply, Problem> {
     let edges = context.explainer.edges();
     let number = match (wanted.edge, wanted.generation, &wanted.sent_id, wanted.sentence) {
-        (Some(edge), generation, ..) if generation == Some(context.current.generation) => {
-            training::known(context.current, edge, generation)?;
+        (Some(edge), generation, ..) if generation == Some(context.snapshot.generation) => {
+            training::known(context.snapshot, edge, generation)?;
             edges.edge(edge)?.0.sentence
         }
         (_, _, Some(sent_id), _) if !sent_id.is_empty() => {
             let missing = || Problem::missing(format!("no training sentence has the sent_id {sent_id}"));
             edges.sentence_named(sent_id)?.ok_or_else(missing)?
         }
-        (_, generation, _, Some(number)) if generation.is_none_or(|one| one == context.current.generation) => number,
+        (_, generation, _, Some(number)) if generation.is_none_or(|one| one == context.snapshot.generation) => number,
         _ => {
             return Err(Problem::missing(
                 "the index was built again since this link was made, and its numbers are others now: look for the sentence again",
             ));
         }
     };
-    let sentence = training::found(context.current, number)?;
+    let sentence = training::found(context.snapshot, number)?;
     let words: Vec<String> = sentence.words.iter().map(|word| word.form.clone()).collect();
     let heads: Vec<usize> = sentence.words.iter().map(|word| word.head).collect();
     let labels: Vec<String> = sentence.words.iter().map(|word| word.label.clone()).collect();
@@ -135,7 +136,7 @@ fn shown(context: &Context<'_>, wanted: &Wanted, count: usize) -> Result<Reply, 
         {
             let near = context
                 .explainer
-                .neighbors_of(edge, explain::Ask { space, count, gold: true, exact: false, others: true })?;
+                .neighbors_of(edge, NeighborQuery { space, count, gold: true, exact: false, others: true })?;
             let words_of = |hit: &Hit| Ok(edges.source(hit.edge)?.1.words.clone());
             let sentences = near.hits.iter().map(words_of).collect::<crate::error::Result<_>>()?;
             let form = |id: usize| id.checked_sub(1).map_or("ROOT", |at| words[at].as_str());
@@ -154,7 +155,7 @@ pub(super) async fn find(
 ) -> Result<Response, Problem> {
     let find = training::checked(query)?;
     training::look(&app, move |context| {
-        let found = training::list(context.current, &find)?;
+        let found = training::list(context.snapshot, &find)?;
         let list: Vec<(u32, &str, &str)> =
             found.sentences.iter().map(|one| (one.sentence, one.sent_id.as_str(), one.text.as_str())).collect();
         Ok(numbered(context, &view::found(&list, find.from, found.total, training::USUAL)))
@@ -164,5 +165,5 @@ pub(super) async fn find(
 
 /// Numbers of edges and sentences in the HTML are of this generation.
 fn numbered(context: &Context<'_>, html: &str) -> Reply {
-    Reply::html(format!("<div data-generation=\"{}\">\n{html}</div>\n", context.current.generation))
+    Reply::html(format!("<div data-generation=\"{}\">\n{html}</div>\n", context.snapshot.generation))
 }

@@ -3,7 +3,7 @@
 use super::adam::{Adam, Moments};
 use crate::encoder::Parameters;
 use crate::error::{Error, Result};
-use crate::files::{TensorFile, write_tensors};
+use crate::files::{TensorFile, to_json, write_tensors};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use std::path::Path;
 
 /// Writes a checkpoint; a kill at any moment leaves the old or the new one whole.
 pub fn save(path: &Path, parameters: &Parameters, adam: &Adam, state: &impl Serialize) -> Result<()> {
-    let text = serde_json::to_string(state).map_err(|e| Error::Tensor { message: e.to_string() })?;
+    let text = to_json("where a training stands", state)?;
     let mut values: BTreeMap<String, Vec<f32>> = BTreeMap::new();
     for (name, parameter) in parameters.values()? {
         if let Some(moments) = adam.moments.get(&name) {

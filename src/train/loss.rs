@@ -1,20 +1,21 @@
 //! The two losses, each or both with query and support sentences encoded in one batch.
 
-use super::density;
-use super::memory::Memory;
+use super::last_edges::LastEdges;
+use super::rule_loss;
 use super::sample::{EdgeAt, with_unknown_words};
-use crate::config::{Aggregate, Basis, Config, HeadSupport, LabelSupport, Rule};
+use crate::config::{Aggregate, Basis, Config, HeadSupport, LabelSupport};
 use crate::edge::{EdgeModel, States};
 use crate::encoder::{Batch, Numbered, Vocabulary};
 use crate::error::{Error, Result};
 use crate::ops::Segments;
 use crate::ops::cross_entropy::{Choice, cross_entropy};
 use crate::random::Random;
-use crate::support::{Task, gold_edges};
+use crate::support::gold_edges;
+use crate::task::Task;
 use candle_core::{DType, Tensor};
 
 /// What a loss needs beside the model: the whole training set to draw support from.
-pub struct Material<'a> {
+pub struct TrainingSet<'a> {
     /// Sizes and rules of sampling.
     pub config: &'a Config,
     /// The tables.
@@ -26,7 +27,7 @@ pub struct Material<'a> {
 }
 
 /// Sentences drawn and packed for one step: the query, then the support of heads, then that of labels.
-struct Lesson<'a> {
+struct TrainingBatch<'a> {
     sentences: &'a [Numbered],
     batch: Batch,
     /// Query sentences.
@@ -39,14 +40,14 @@ struct Lesson<'a> {
     remembered: Vec<u32>,
 }
 
-impl Material<'_> {
+impl TrainingSet<'_> {
     /// The sum of the mean losses of these models' decisions on the query sentences. Several models must share an
     /// encoder, which then runs once.
     pub fn loss(
         &self,
         models: &[(Task, &EdgeModel)],
         query: &[usize],
-        memory: &mut Memory,
+        memory: &mut LastEdges,
         random: &mut Random,
     ) -> Result<Tensor> {
         let Some((_, first)) = models.first() else { return Err(Error::Training { message: "no model".to_string() }) };
@@ -65,13 +66,13 @@ impl Material<'_> {
         let batch = Batch::new(&sentences.iter().collect::<Vec<_>>());
         let encoded = first.encoder().states(&batch, Some(random))?;
         let (queries, heads_end) = (query.len(), query.len() + supports);
-        let lesson = Lesson { sentences: &sentences, batch, queries, heads_end, drawn, remembered };
+        let training_batch = TrainingBatch { sentences: &sentences, batch, queries, heads_end, drawn, remembered };
         let mut sum: Option<Tensor> = None;
         for &(task, model) in models {
             let states = model.sides(&encoded)?;
             let loss = match task {
-                Task::Heads => self.head_loss(model, states, &lesson)?,
-                Task::Labels => self.label_loss(model, &states, &lesson, memory)?,
+                Task::Heads => self.head_loss(model, states, &training_batch)?,
+                Task::Labels => self.label_loss(model, &states, &training_batch, memory)?,
             };
             sum = Some(sum.map_or(Ok(loss.clone()), |sum| sum + &loss)?);
         }
@@ -79,9 +80,9 @@ impl Material<'_> {
     }
 
     /// The mean loss of the head decisions of the query sentences.
-    fn head_loss(&self, model: &EdgeModel, states: States, lesson: &Lesson) -> Result<Tensor> {
-        let Lesson { batch, queries, heads_end, .. } = lesson;
-        let sentences: Vec<&Numbered> = lesson.sentences[..*heads_end].iter().collect();
+    fn head_loss(&self, model: &EdgeModel, states: States, training_batch: &TrainingBatch) -> Result<Tensor> {
+        let TrainingBatch { batch, queries, heads_end, .. } = training_batch;
+        let sentences: Vec<&Numbered> = training_batch.sentences[..*heads_end].iter().collect();
         let first_rows = batch.first_rows();
         let rows = match model.weight_rows()? {
             Some(weights) => weights,
@@ -106,18 +107,26 @@ impl Material<'_> {
         let scores = model.candidate_scores(&states, &segments, &support)?;
         let sentences = &sentences[..*queries];
         let loss = cross_entropy(&scores, head_choices(sentences))?;
-        match self.config.rule {
-            Rule::Sum => Ok(loss),
-            Rule::Nca => {
-                let scores = scores.to_dtype(DType::F32)?.to_vec1()?;
-                Ok((loss + density::head_loss(model, &states, sentences, &scores, &rows)?)?)
-            }
+        if self.config.rule.is_linear() {
+            return Ok(loss);
+        }
+        let scores = scores.to_dtype(DType::F32)?.to_vec1()?;
+        let second = rule_loss::head_loss(&*self.config.rule, model, &states, sentences, &scores, &rows)?;
+        match second {
+            Some(second) => Ok((loss + second)?),
+            None => Ok(loss),
         }
     }
 
     /// The mean loss of the label decisions on the gold edges of the query sentences.
-    fn label_loss(&self, model: &EdgeModel, states: &States, lesson: &Lesson, memory: &mut Memory) -> Result<Tensor> {
-        let Lesson { sentences, batch, queries, heads_end, drawn, remembered } = lesson;
+    fn label_loss(
+        &self,
+        model: &EdgeModel,
+        states: &States,
+        training_batch: &TrainingBatch,
+        memory: &mut LastEdges,
+    ) -> Result<Tensor> {
+        let TrainingBatch { sentences, batch, queries, heads_end, drawn, remembered } = training_batch;
         let labels = self.vocabulary.labels().len();
         let weights = model.weight_rows()?;
         let first_rows = batch.first_rows();
@@ -154,12 +163,14 @@ impl Material<'_> {
             excluded: None,
         };
         let loss = cross_entropy(&scores, gold.iter().enumerate().map(choice).collect())?;
-        match self.config.rule {
-            Rule::Sum => Ok(loss),
-            Rule::Nca => {
-                let drawn = drawn_rows.as_ref().map(|rows| (rows, drawn_labels.as_slice()));
-                Ok((loss + density::label_loss(model, &rows, &gold, drawn)?)?)
-            }
+        if self.config.rule.is_linear() {
+            return Ok(loss);
+        }
+        let drawn = drawn_rows.as_ref().map(|rows| (rows, drawn_labels.as_slice()));
+        let second = rule_loss::label_loss(&*self.config.rule, model, &rows, &gold, drawn)?;
+        match second {
+            Some(second) => Ok((loss + second)?),
+            None => Ok(loss),
         }
     }
 

@@ -3,20 +3,24 @@
 mod adam;
 mod checkpoint;
 mod curve;
-mod density;
+mod last_edges;
 mod loss;
-mod memory;
+mod rule_loss;
 mod run;
 mod sample;
 
 pub use run::{Data, Run};
 
-use crate::config::Config;
+use crate::bundle::{About, Bundle, DevScores, Layout};
+use crate::config::{Basis, Config};
 use crate::encoder::{Pretrained, Vocabulary};
 use crate::error::{Error, Result};
+use crate::evaluate::evaluate;
+use crate::evidence::{self, Step};
 use crate::files::write_atomically;
 use crate::model::{Model, Tables, Trained};
-use crate::support::Task;
+use crate::parse::{Decode, Parser, Settings};
+use crate::task::Task;
 use crate::treebank::{Sentence, Splits};
 use candle_core::Device;
 use serde::{Deserialize, Serialize};
@@ -31,17 +35,19 @@ pub enum Flow {
     Stop,
 }
 
-/// Told what happens in a training run; the only way it shows itself.
-pub trait Observer {
+/// Answer what happens in a training run; the only way it shows itself.
+pub trait Observer: Sync {
     /// After every batch.
     fn step(&mut self, _report: &StepReport) -> Flow {
         Flow::Continue
     }
     /// After every epoch.
     fn epoch(&mut self, _report: &EpochReport) {}
+    /// While the training edges are encoded and indexed. Called from several threads.
+    fn indexing(&self, _step: Step) {}
 }
 
-/// An observer that looks away.
+/// An observer that ignores everything.
 pub struct Silent;
 impl Observer for Silent {}
 
@@ -186,12 +192,30 @@ impl Plan<'_> {
     }
 }
 
-/// Trains both models into `bundle`. Stopped by the observer it returns `None`, and [`Start::Resume`] goes on from there
-/// to the same result.
-pub fn train(plan: &Plan, bundle: &Path, start: Start<'_>, observer: &mut dyn Observer) -> Result<Option<Model>> {
+impl Bundle {
+    /// Trains a bundle from the beginning, without a word about it, and indexes its training edges. [`train`] can also
+    /// resume, start from another model, and be watched and stopped.
+    ///
+    /// ```no_run
+    /// use citree::{Bundle, config::{Config, Preset}, treebank::read_trees};
+    /// let (train, dev) = (read_trees("train.conllu".as_ref())?, read_trees("dev.conllu".as_ref())?);
+    /// let bundle = Bundle::train("en.citree", &Config::preset(Preset::Small), &train, &dev)?;
+    /// # Ok::<(), citree::Error>(())
+    /// ```
+    pub fn train(path: impl AsRef<Path>, config: &Config, treebank: &[Sentence], dev: &[Sentence]) -> Result<Self> {
+        let none = Pretrained::default();
+        let plan = Plan { config, pretrained: &none, train: treebank, dev, device: &Device::Cpu };
+        train(&plan, path.as_ref(), Start::Fresh, &mut Silent)?.ok_or(Error::Stopped)
+    }
+}
+
+/// Trains both models into a bundle and indexes its training edges. Stopped by the observer it returns `None`, and
+/// [`Start::Resume`] goes on from there to the same result.
+pub fn train(plan: &Plan, bundle: &Path, start: Start<'_>, observer: &mut dyn Observer) -> Result<Option<Bundle>> {
     let Plan { config, pretrained, device, .. } = *plan;
+    let layout = Layout::of(bundle);
     let (tables, data) = plan.begin()?;
-    let folder = bundle.join("training");
+    let folder = layout.training();
     prepare(&folder, config, &data, matches!(start, Start::Resume))?;
     if let Start::From(model) = start {
         if model.tables.vocabulary != tables.vocabulary {
@@ -203,12 +227,12 @@ pub fn train(plan: &Plan, bundle: &Path, start: Start<'_>, observer: &mut dyn Ob
             run.starting_from(&[&model.heads, &model.labels], &folder)?;
         }
     }
-    let mut recorder = Recorder { reports: Vec::new(), path: bundle.join("metrics.jsonl"), observer, problem: None };
+    let mut recorder = Recorder { reports: Vec::new(), path: layout.metrics(), observer, problem: None };
     let mut models: Vec<Trained> = Vec::new();
     for &stage in Stage::all(config) {
         let run = Run::new(stage, config, &tables, pretrained, &data, device)?.resume(&folder)?;
         recorder.reports.extend_from_slice(run.history());
-        let trained = run.finish(&folder, &mut recorder)?;
+        let trained = run.best(&folder, &mut recorder)?;
         recorder.problem.take().map_or(Ok(()), Err)?;
         match trained {
             Some(trained) => models.extend(trained),
@@ -218,12 +242,55 @@ pub fn train(plan: &Plan, bundle: &Path, start: Start<'_>, observer: &mut dyn Ob
     let (Some(labels), Some(heads)) = (models.pop(), models.pop()) else {
         return Ok(None);
     };
-    let model = Model { config: config.clone(), tables, pretrained: pretrained.clone(), heads, labels };
-    model.save(bundle)?;
+    let model = Model::new(config.clone(), tables, pretrained.clone(), heads, labels);
+    let model = plan.save(model, &layout, &*recorder.observer)?;
     recorder.write()?;
-    write_atomically(&bundle.join("curve.svg"), curve::svg(&recorder.reports).as_bytes())?;
+    write_atomically(&layout.curve(), curve::svg(&recorder.reports).as_bytes())?;
     std::fs::remove_dir_all(&folder).map_err(Error::io(&folder))?;
-    Ok(Some(model))
+    Ok(Some(Bundle::of(layout, model, device)))
+}
+
+impl Plan<'_> {
+    /// Encodes the treebank once: for the sums of the model, which is saved as soon as they are there, and for the index.
+    fn save(&self, model: Model, layout: &Layout, observer: &dyn Observer) -> Result<Model> {
+        let mut complete = None;
+        let folder = layout.model();
+        std::fs::create_dir_all(&folder).map_err(Error::io(&folder))?;
+        let tell = |step| observer.indexing(step);
+        evidence::build(&model, self.train, &layout.index(), &tell, |sums| {
+            let model = match model.config.system.inference {
+                Basis::Instances => model.with_sums(sums),
+                Basis::Weights => model.clone(),
+            };
+            self.about(&model)?.write(layout)?;
+            model.save(&layout.model_files())?;
+            complete = Some(model);
+            Ok(())
+        })?;
+        complete.ok_or(Error::Stopped)
+    }
+
+    /// What is noted about a finished model: when it was trained, on how much, and its scores on the dev set.
+    fn about(&self, model: &Model) -> Result<About> {
+        let mut dev = Vec::new();
+        for (decode, name) in [(Decode::Greedy, "greedy"), (Decode::Tree, "mst")] {
+            let parser = Parser::new(model, None, &Settings { decode, ..Settings::default() }, self.device)?;
+            let mut parsed = self.dev.to_vec();
+            let parses = parser.parse(&parsed)?;
+            parsed.iter_mut().zip(&parses).for_each(|(sentence, parse)| parse.annotate(sentence, false));
+            let scores = evaluate(self.dev, &parsed)?.with_punctuation;
+            let (uas, las) = (scores.uas.f1 * 100.0, scores.las_subtypes.f1 * 100.0);
+            dev.push(DevScores { decode: name.to_string(), uas, las });
+        }
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        Ok(About {
+            citree: env!("CARGO_PKG_VERSION").to_string(),
+            trained_at: now.map_or(0, |now| now.as_secs()),
+            sentences: self.train.len(),
+            words: self.train.iter().map(|sentence| sentence.words().len()).sum(),
+            dev,
+        })
+    }
 }
 
 /// Keeps `metrics.jsonl` equal to the epochs so far and passes everything on.
@@ -243,6 +310,10 @@ impl Observer for Recorder<'_> {
         self.reports.push(report.clone());
         self.problem = self.write().err();
         self.observer.epoch(report);
+    }
+
+    fn indexing(&self, step: Step) {
+        self.observer.indexing(step);
     }
 }
 

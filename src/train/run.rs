@@ -2,8 +2,8 @@
 
 use super::adam::Adam;
 use super::checkpoint;
-use super::loss::Material;
-use super::memory::Memory;
+use super::last_edges::LastEdges;
+use super::loss::TrainingSet;
 use super::sample::{EdgeAt, edges_by_label, plan};
 use super::{EpochReport, Flow, Observer, Stage, StepReport};
 use crate::config::{Config, Schedule};
@@ -13,15 +13,15 @@ use crate::error::{Error, Result};
 use crate::model::{Blueprint, Tables, Trained};
 use crate::random::Random;
 use crate::score::{Scorer, accuracies};
-use crate::support::Task;
+use crate::task::Task;
 use candle_core::Device;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-/// Training sentences whose edges are the support while the dev set is judged between epochs.
-const JUDGING: usize = 2048;
+/// Training sentences whose edges are the support for scoring the dev set between epochs.
+const DEV_SUPPORT: usize = 2048;
 
 /// The numbered treebanks of a run.
 #[derive(Clone, Debug)]
@@ -78,7 +78,7 @@ struct State {
     /// The mean accuracy of the best epoch, once there is one.
     best: Option<f64>,
     history: Vec<EpochReport>,
-    memory: Memory,
+    memory: LastEdges,
 }
 
 impl<'a> Run<'a> {
@@ -107,7 +107,7 @@ impl<'a> Run<'a> {
             seconds: 0.0,
             best: None,
             history: Vec::new(),
-            memory: Memory::default(),
+            memory: LastEdges::default(),
         };
         let blueprint = Blueprint { config, vocabulary, pretrained, device };
         let mut trained: Vec<Trained> = Vec::new();
@@ -163,9 +163,9 @@ impl<'a> Run<'a> {
         &self.state.history
     }
 
-    /// Trains to the end or until the observer says stop, with checkpoints in `folder`. Returns the best models with
-    /// their support summed, or nothing if stopped.
-    pub fn finish(mut self, folder: &Path, observer: &mut dyn Observer) -> Result<Option<Vec<Trained>>> {
+    /// Trains to the end or until the observer says stop, with checkpoints in `folder`. Returns the best models, or
+    /// nothing if stopped.
+    pub fn best(mut self, folder: &Path, observer: &mut dyn Observer) -> Result<Option<Vec<Trained>>> {
         while self.state.epoch < self.config.epochs {
             while self.state.batch < self.plan.len() {
                 let report = self.step()?;
@@ -180,15 +180,22 @@ impl<'a> Run<'a> {
         }
         let best = self.best_path(folder);
         checkpoint::load::<()>(&best, &self.parameters)?;
-        let (train, vocabulary) = (self.data.train.iter().collect::<Vec<_>>(), &self.tables.vocabulary);
-        Trained::sum_support(&mut self.trained, self.config, vocabulary, &train)?;
         Ok(Some(self.trained))
+    }
+
+    /// The same with the support of the best models summed.
+    pub fn finish(self, folder: &Path, observer: &mut dyn Observer) -> Result<Option<Vec<Trained>>> {
+        let (config, data, vocabulary) = (self.config, self.data, &self.tables.vocabulary);
+        let Some(mut models) = self.best(folder, observer)? else { return Ok(None) };
+        let train: Vec<&Numbered> = data.train.iter().collect();
+        Trained::sum_support(&mut models, config, vocabulary, &train)?;
+        Ok(Some(models))
     }
 
     /// The next batch of the epoch: loss, gradients, update.
     pub fn step(&mut self) -> Result<StepReport> {
         let started = Instant::now();
-        let material = Material {
+        let training_set = TrainingSet {
             config: self.config,
             vocabulary: &self.tables.vocabulary,
             sentences: &self.data.train,
@@ -199,7 +206,7 @@ impl<'a> Run<'a> {
         };
         let random = &mut self.state.random;
         let models: Vec<_> = self.trained.iter().map(|model| (model.task(), &model.edges)).collect();
-        let loss = material.loss(&models, query, &mut self.state.memory, random)?;
+        let loss = training_set.loss(&models, query, &mut self.state.memory, random)?;
         let grads = loss.backward()?;
         let (bert, others) = self.rates();
         let rate = |name: &str| if name.starts_with(PREFIX) { bert } else { others };
@@ -240,7 +247,7 @@ impl<'a> Run<'a> {
     /// every label in it. A mean of thousands of edges hardly moves with more of them.
     fn sample(&self) -> Vec<&'a Numbered> {
         let train = &self.data.train;
-        let stride = train.len().div_ceil(JUDGING).max(1);
+        let stride = train.len().div_ceil(DEV_SUPPORT).max(1);
         let mut chosen: BTreeSet<usize> = (0..train.len()).step_by(stride).collect();
         let mut seen = BTreeSet::new();
         for (at, sentence) in train.iter().enumerate() {

@@ -2,10 +2,10 @@
 
 use crate::sandbox::{Sandbox, stderr};
 use candle_core::Device;
+use citree::Task;
 use citree::explain::{By, Evidence, Explainer, Inference, Options, Reading, Settings, Side};
 use citree::model::Model;
 use citree::parse::{Decode, Parser};
-use citree::support::Task;
 use citree::treebank::{Sentence, read_trees, starter};
 use std::io::Write;
 use std::path::Path;

@@ -91,13 +91,14 @@ fn conllu_has_the_parse_and_the_citations_in_misc() {
 #[test]
 fn only_suspicious_edges_are_explained_where_that_is_asked() {
     let sandbox = trained();
-    let told: Value = serde_json::from_str(explain(&sandbox, &["--format", "json", "--below", "0.9"]).trim()).unwrap();
-    let below = told["probabilities"]
+    let answer: Value =
+        serde_json::from_str(explain(&sandbox, &["--format", "json", "--below", "0.9"]).trim()).unwrap();
+    let below = answer["probabilities"]
         .as_array()
         .unwrap()
         .iter()
         .filter(|pair| pair.as_array().unwrap().iter().any(|probability| probability.as_f64().unwrap() < 0.9));
-    assert_eq!(told["edges"].as_array().unwrap().len(), below.count());
+    assert_eq!(answer["edges"].as_array().unwrap().len(), below.count());
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! A server among clients that ask for too much, too slowly or all at once, and while it is told to stop or to change.
+//! A server among clients that ask for too much, too slowly or all at once, and while it is answer to stop or to change.
 
 use crate::sandbox::{Sandbox, stderr};
 use crate::server::{Server, eventually, rest};
@@ -206,7 +206,7 @@ fn whoever_asks_at_the_same_time_gets_what_they_would_get_alone() {
         for (alone, together) in alone.iter().zip(&together) {
             assert_eq!((&alone["words"], &alone["inference"]), (&together["words"], &together["inference"]));
             for (word, probabilities) in alone["probabilities"].as_array().unwrap().iter().enumerate() {
-                let edge = |told: &Value| (told["heads"][word].clone(), told["labels"][word].clone());
+                let edge = |answer: &Value| (answer["heads"][word].clone(), answer["labels"][word].clone());
                 let same = edge(alone) == edge(together)
                     && (0..2).all(|at| {
                         let both =

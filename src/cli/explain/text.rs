@@ -1,11 +1,12 @@
 //! Explanations for a terminal: the arcs, then each edge with what speaks for it.
 
-use super::Told;
+use super::Answer;
 use crate::cli::arcs;
-use citree::explain::words::{completeness, count, coverage, percent, rule};
-use citree::explain::{Citation, Contrast, FlipSet, Inference, Rationale};
-use citree::parse::Parse;
-use citree::treebank::Sentence;
+use crate::explain::wording::{completeness, count, coverage, percent};
+use crate::explain::{Citation, Contrast, FlipSet, Rationale};
+use crate::parse::Parse;
+use crate::rule::Rule;
+use crate::treebank::Sentence;
 use std::io::{IsTerminal, Write};
 
 /// The least width that citations are cut to.
@@ -13,18 +14,18 @@ const NARROWEST: usize = 24;
 const WIDTH: usize = 100;
 
 /// Writes all that is said about a sentence.
-pub fn write(out: &mut impl Write, told: &Told) -> anyhow::Result<()> {
-    let explanation = &told.explanation;
+pub fn write(out: &mut impl Write, answer: &Answer) -> anyhow::Result<()> {
+    let explanation = &answer.explanation;
     let style = Style::of_terminal();
     if let Some(sent_id) = &explanation.sent_id {
         writeln!(out, "{}", style.bold(sent_id))?;
     }
     let sentence = Sentence::from_forms(explanation.words.iter().cloned());
-    writeln!(out, "{}", arcs::draw(&sentence, &parse(told)))?;
-    if explanation.inference != Inference::Sum {
-        writeln!(out, "rule: {}\n", rule(explanation.inference))?;
+    writeln!(out, "{}", arcs::draw(&sentence, &parse(answer)))?;
+    if explanation.rule != Rule::default() {
+        writeln!(out, "rule: {}\n", explanation.rule.describe())?;
     }
-    for change in told.changes.iter().flatten() {
+    for change in answer.changes.iter().flatten() {
         let ((head, label), (new_head, new_label)) = (&change.with, &change.without);
         let form = &explanation.words[change.dependent - 1];
         writeln!(
@@ -35,7 +36,7 @@ pub fn write(out: &mut impl Write, told: &Told) -> anyhow::Result<()> {
             explanation.form(*new_head)
         )?;
     }
-    if let Some(changes) = &told.changes {
+    if let Some(changes) = &answer.changes {
         writeln!(out, "without these sentences {} of {} edges change\n", changes.len(), explanation.words.len())?;
     }
     for edge in &explanation.edges {
@@ -52,7 +53,7 @@ pub fn write(out: &mut impl Write, told: &Told) -> anyhow::Result<()> {
         )?;
         writeln!(out)?;
     }
-    for why_not in &told.why_not {
+    for why_not in &answer.why_not {
         for contrast in why_not.head.iter().chain(&why_not.label) {
             contrasted(
                 out,
@@ -62,12 +63,12 @@ pub fn write(out: &mut impl Write, told: &Told) -> anyhow::Result<()> {
             )?;
         }
     }
-    for flip in &told.flips {
+    for flip in &answer.flips {
         let word = format!("{} {}", flip.dependent, explanation.form(flip.dependent));
         flipped(out, &format!("the head of {word}"), flip.head.as_ref())?;
         flipped(out, &format!("the label of {word}"), flip.label.as_ref())?;
     }
-    if !told.flips.is_empty() {
+    if !answer.flips.is_empty() {
         writeln!(out)?;
     }
     Ok(())
@@ -171,8 +172,8 @@ fn flipped(out: &mut impl Write, what: &str, flip: Option<&FlipSet>) -> anyhow::
     Ok(())
 }
 
-fn parse(told: &Told) -> Parse {
-    let explanation = &told.explanation;
+fn parse(answer: &Answer) -> Parse {
+    let explanation = &answer.explanation;
     let side = |at: usize| std::iter::once(1.0).chain(explanation.probabilities.iter().map(move |p| p[at])).collect();
     Parse {
         heads: std::iter::once(0).chain(explanation.heads.iter().copied()).collect(),

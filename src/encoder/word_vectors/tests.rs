@@ -214,12 +214,12 @@ fn progress_is_told_in_bytes_of_the_file_up_to_its_end() {
         let folder = tempfile::tempdir().unwrap();
         let (source, target) = (folder.path().join("text"), folder.path().join("table"));
         std::fs::write(&source, &bytes).unwrap();
-        let told = RefCell::new(Vec::new());
-        WordVectors::convert(&source, &target, &|read, total| told.borrow_mut().push((read, total))).unwrap();
-        let told = told.into_inner();
-        assert!(told.len() > 4 && told.is_sorted(), "{told:?}");
-        assert!(told.iter().all(|&(_, total)| total == bytes.len() as u64));
-        assert_eq!(told.last().unwrap().0, bytes.len() as u64);
+        let answer = RefCell::new(Vec::new());
+        WordVectors::convert(&source, &target, &|read, total| answer.borrow_mut().push((read, total))).unwrap();
+        let answer = answer.into_inner();
+        assert!(answer.len() > 4 && answer.is_sorted(), "{answer:?}");
+        assert!(answer.iter().all(|&(_, total)| total == bytes.len() as u64));
+        assert_eq!(answer.last().unwrap().0, bytes.len() as u64);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::wording::{Name, escape, isolated, percent};
 use super::{Room, Snippet, anchor};
-use crate::explain::words::{completeness, coverage, number, signed};
+use crate::explain::wording::{completeness, coverage, number, signed};
 use crate::explain::{Citation, EdgeExplanation, Explanation, Group, Rationale, RollUp, RunnerUp};
 
 /// Words of a cited sentence around its edge, and between its ends, that are drawn with its arc.

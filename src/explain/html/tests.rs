@@ -1,8 +1,8 @@
 //! The page of a sentence that somebody with bad intentions annotated.
 
 use super::*;
+use crate::evidence::Source;
 use crate::explain::{Citation, Coverage, EdgeExplanation, Group, Rationale, RollUp, RunnerUp};
-use crate::indexing::Source;
 use std::sync::Arc;
 
 fn rationale(head: Option<usize>, label: Option<&str>) -> Rationale {
@@ -69,7 +69,7 @@ fn explanation() -> Explanation {
         heads: vec![2, 0, 2],
         labels: ["nsubj", "root", "o'bj"].map(str::to_string).to_vec(),
         probabilities: vec![[0.99, 0.98], [1.0, 1.0], [0.62, 0.9]],
-        inference: Inference::Sum,
+        rule: Rule::sum(),
         edges: vec![edge(1, 2, "nsubj"), edge(3, 2, "o'bj")],
     }
 }

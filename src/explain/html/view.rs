@@ -4,7 +4,7 @@ use super::panel::{self, Others};
 use super::tree::Tree;
 use super::wording::{Name, escape, isolated};
 use super::{Links, arcs, counted};
-use crate::explain::words::{completeness, count, number, rule, signed};
+use crate::explain::wording::{completeness, count, number, signed};
 use crate::explain::{Contrast, Coverage, EdgeExplanation, Explanation, NamedEdge, RunnerUp, WhyNot};
 
 /// A sentence as a tree whose edges can be chosen.
@@ -18,7 +18,7 @@ pub fn sentence(explanation: &Explanation) -> String {
     format!(
         "<article class=\"sentence\">\n<header><h2>{name}</h2><p class=\"soft\">{}, {doubt}. Rule: {}.</p></header>\n{}</article>\n",
         counted(explanation.words.len(), "word"),
-        escape(&rule(explanation.inference)),
+        escape(&explanation.rule.describe()),
         arcs::tree(&tree, Links::Page),
     )
 }

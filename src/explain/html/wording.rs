@@ -1,6 +1,6 @@
 //! Names of words and labels, and text made safe to put between tags.
 
-use crate::explain::words;
+use crate::explain::wording;
 
 /// Text that means itself inside an element and inside a quoted attribute.
 pub(crate) fn escape(text: &str) -> String {
@@ -27,7 +27,7 @@ pub(super) fn isolated(text: &str) -> String {
 
 /// A share as a percentage that is not broken at the end of a line.
 pub(super) fn percent(share: f64) -> String {
-    words::percent(share).replace(' ', "\u{a0}")
+    wording::percent(share).replace(' ', "\u{a0}")
 }
 
 /// How a word or a label is called.

@@ -2,12 +2,12 @@
 
 use super::density::TEMPERATURES;
 use super::tally::{Decided, FLIPS, Flip, Tally, tally};
-use super::weigh::{CITED, Support, TOGETHER, Weighed, added, best_two, flip_count, weights};
+use super::weigh::{CANDIDATES_PER_PASS, CITED, Support, Weighed, added, best_two, flip_count, weights};
 use crate::config::Aggregate;
 use crate::encoder::{Batch, Numbered, length_batches};
 use crate::error::Result;
-use crate::explain::SHORTLIST;
 use crate::lab::bench::Bench;
+use crate::parse::CANDIDATE_HEADS;
 use crate::score::Scorer;
 use crate::train::Stage;
 use rayon::prelude::*;
@@ -125,7 +125,9 @@ pub(super) fn measure(bench: &Bench, seed: u64) -> Result<Tally> {
         while words.peek().is_some() {
             let mut block: Vec<Word> = Vec::new();
             let mut candidates = 0;
-            while let Some(word) = words.next_if(|word| block.is_empty() || candidates + word.heads.len() <= TOGETHER) {
+            while let Some(word) =
+                words.next_if(|word| block.is_empty() || candidates + word.heads.len() <= CANDIDATES_PER_PASS)
+            {
                 candidates += word.heads.len();
                 block.push(word);
             }
@@ -150,7 +152,7 @@ fn words(scorer: &Scorer, dev: &[Numbered], batch: &[usize]) -> Result<Vec<Word>
             let scores = &own[(word - 1) * n..][..n];
             let mut heads: Vec<usize> = (0..n).filter(|&head| head != word).collect();
             heads.sort_by(|&a, &b| scores[b].total_cmp(&scores[a]));
-            heads.truncate(SHORTLIST);
+            heads.truncate(CANDIDATE_HEADS);
             heads
         };
         for word in 1..n {

@@ -2,7 +2,7 @@
 
 use super::density::TEMPERATURES;
 use super::tally::{Decided, FLIPS, Flip, Tally, tally};
-use super::weigh::{CITED, Support, TOGETHER, Weighed, added, best_two, flip_count, weights};
+use super::weigh::{CANDIDATES_PER_PASS, CITED, Support, Weighed, added, best_two, flip_count, weights};
 use crate::config::Aggregate;
 use crate::encoder::Vocabulary;
 use crate::error::Result;
@@ -10,7 +10,7 @@ use crate::lab::bench::{Bench, system};
 use crate::lab::corpus::Corpus;
 use crate::lab::nearest::Rows;
 use crate::score::accuracies;
-use crate::support::Task;
+use crate::task::Task;
 use crate::train::Stage;
 use crate::treebank::Sentence;
 use rayon::prelude::*;
@@ -121,7 +121,9 @@ pub(super) fn measure(bench: &Bench, seed: u64) -> Result<Tally> {
     let (edges, gold) = (learnt.gold_rows(&learnt.number(lab.dev)?)?, labels(vocabulary, lab.dev));
     let flips: usize = lab.dev.iter().take(FLIPS).map(|sentence| sentence.words().len()).sum();
     let mut decided = Vec::with_capacity(gold.len());
-    for (block, gold) in edges.values.chunks(TOGETHER * edges.dims.max(1)).zip(gold.chunks(TOGETHER)) {
+    for (block, gold) in
+        edges.values.chunks(CANDIDATES_PER_PASS * edges.dims.max(1)).zip(gold.chunks(CANDIDATES_PER_PASS))
+    {
         let similarities = support.similarities(block.to_vec())?;
         let first = decided.len();
         let decide = |(at, (own, gold)): (usize, (&[f32], &Option<u32>))| {

@@ -7,7 +7,7 @@ use crate::edge::edge_vectors;
 use crate::encoder::{Numbered, Pretrained, Vocabulary};
 use crate::lab::nearest::Rows;
 use crate::model::{Blueprint, Trained};
-use crate::support::Task;
+use crate::task::Task;
 use crate::treebank::starter;
 use candle_core::Device;
 

@@ -9,7 +9,7 @@ use candle_core::{Device, Tensor};
 /// Numbers of nearest edges whose share of the evidence is measured; the last is as many as any rule looks at.
 pub(super) const CITED: [usize; 2] = [10, 100];
 /// Most candidates that share a pass over the training edges; their similarities take a megabyte each in a large treebank.
-pub(super) const TOGETHER: usize = 96;
+pub(super) const CANDIDATES_PER_PASS: usize = 96;
 
 /// The vectors of all training edges `[dims, edges]`: so many candidates are best compared with them by a matrix product.
 pub(super) struct Support(Tensor);

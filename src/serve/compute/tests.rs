@@ -3,9 +3,9 @@
 #![allow(clippy::unwrap_used)]
 
 use super::*;
+use crate::bundle::Bundle;
 use crate::config::{Config, Preset};
-use crate::encoder::Pretrained;
-use crate::train::{Plan, Silent, Start, train};
+use crate::serve::snapshot::Snapshots;
 use crate::treebank::starter;
 use candle_core::Device;
 
@@ -13,10 +13,8 @@ use candle_core::Device;
 fn bundle(folder: &std::path::Path) -> std::path::PathBuf {
     let bundle = folder.join("t.citree");
     let small = Config { epochs: 1, lstm_units: 8, edge_dim: 8, word_dim: 8, ..Config::preset(Preset::Demo) };
-    let (treebank, none, device) = (&starter::train()[..20], Pretrained::default(), Device::Cpu);
-    let plan = Plan { config: &small, pretrained: &none, train: treebank, dev: treebank, device: &device };
-    let model = train(&plan, &bundle, Start::Fresh, &mut Silent).unwrap().unwrap();
-    crate::indexing::build(&model, treebank, &bundle, &|_| {}).unwrap();
+    let treebank = &starter::train()[..20];
+    Bundle::train(&bundle, &small, treebank, treebank).unwrap();
     bundle
 }
 
@@ -28,22 +26,23 @@ fn words(context: &Context<'_>) -> Result<Reply, Problem> {
 #[test]
 fn a_request_that_panics_or_fails_takes_nothing_from_those_it_is_worked_on_with() {
     let folder = tempfile::tempdir().unwrap();
-    let live = Arc::new(Live::open(&bundle(folder.path()), &Device::Cpu).unwrap());
+    let snapshots = Snapshots::open(&bundle(folder.path()), &Device::Cpu).unwrap();
+    let snapshot = || snapshots.snapshot();
     let metrics = Arc::new(Metrics::new());
-    let compute = Compute { live, metrics: metrics.clone(), memory: Memory::default() };
+    let compute = Compute { metrics: metrics.clone(), cache: AnalysisCache::default() };
     let one = |form: &str| vec![Sentence::from_forms([form, "sleeps"])];
-    let asks = [
-        Ask::new(one("Anna"), Inference::Sum, words),
-        Ask::new(one("Panic"), Inference::Sum, |_| panic!("on purpose")),
-        Ask::new(one("Tom"), Inference::Sum, |_| Err(Problem::missing("not here"))),
-        Ask::new(Vec::new(), Inference::Sum, words),
-        Ask::new(one("Eve"), Inference::Knn { neighbors: 2 }, words).coming_again(),
+    let requests = [
+        QueuedRequest::new(snapshot(), one("Anna"), Rule::sum(), words),
+        QueuedRequest::new(snapshot(), one("Panic"), Rule::sum(), |_| panic!("on purpose")),
+        QueuedRequest::new(snapshot(), one("Tom"), Rule::sum(), |_| Err(Problem::missing("not here"))),
+        QueuedRequest::new(snapshot(), Vec::new(), Rule::sum(), words),
+        QueuedRequest::new(snapshot(), one("Eve"), Rule::knn(2).unwrap(), words).coming_again(),
     ];
     let bounds = Bounds { threads: 1, together: 64, waiting: 1000, patience: std::time::Duration::from_secs(60) };
     let engine = Engine::start(compute, bounds).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let answers = runtime.block_on(async {
-        let [a, b, c, d, e] = asks.map(|ask| engine.ask(ask));
+        let [a, b, c, d, e] = requests.map(|request| engine.submit(request));
         tokio::join!(a, b, c, d, e)
     });
     let body = |answer: Result<Result<Reply, Problem>, super::super::engine::Overloaded>| {
@@ -56,6 +55,6 @@ fn a_request_that_panics_or_fails_takes_nothing_from_those_it_is_worked_on_with(
     assert_eq!(body(answers.4), Ok("Eve sleeps".to_string()));
     assert!(metrics.text().contains("citree_panics_total 1"));
     // What was remembered is the same as what was read.
-    let again = Ask::new(one("Eve"), Inference::Knn { neighbors: 2 }, words).coming_again();
-    assert_eq!(body(runtime.block_on(engine.ask(again))), Ok("Eve sleeps".to_string()));
+    let again = QueuedRequest::new(snapshot(), one("Eve"), Rule::knn(2).unwrap(), words).coming_again();
+    assert_eq!(body(runtime.block_on(engine.submit(again))), Ok("Eve sleeps".to_string()));
 }

@@ -14,24 +14,24 @@ struct Doubling {
 }
 
 impl Work for Doubling {
-    type Ask = usize;
+    type Request = usize;
     type Answer = Result<usize, &'static str>;
-    fn size(&self, ask: &usize) -> usize {
-        *ask
+    fn size(&self, request: &usize) -> usize {
+        *request
     }
     fn sentences(&self, _: &usize) -> usize {
         1
     }
-    fn work(&self, asks: &[&usize], done: &mut dyn FnMut(usize, Self::Answer)) {
+    fn work(&self, requests: &[&usize], done: &mut dyn FnMut(usize, Self::Answer)) {
         if let Some(gate) = &self.gate {
             let _ = gate.lock().unwrap().recv();
         }
-        self.largest.fetch_max(asks.len(), Ordering::SeqCst);
-        for (place, ask) in asks.iter().enumerate() {
+        self.largest.fetch_max(requests.len(), Ordering::SeqCst);
+        for (place, request) in requests.iter().enumerate() {
             self.worked.fetch_add(1, Ordering::SeqCst);
-            assert!(**ask != 13, "unlucky");
-            if **ask != 0 {
-                done(place, Ok(**ask * 2));
+            assert!(**request != 13, "unlucky");
+            if **request != 0 {
+                done(place, Ok(**request * 2));
             }
         }
     }
@@ -63,22 +63,22 @@ fn bounds() -> Bounds {
 type Answered = Result<<Doubling as Work>::Answer, Overloaded>;
 
 /// Asks from a task of its own.
-fn asking(engine: &Arc<Engine<Doubling>>, ask: usize) -> tokio::task::JoinHandle<Answered> {
+fn asking(engine: &Arc<Engine<Doubling>>, request: usize) -> tokio::task::JoinHandle<Answered> {
     let engine = engine.clone();
-    tokio::spawn(async move { engine.ask(ask).await })
+    tokio::spawn(async move { engine.submit(request).await })
 }
 
 fn runtime() -> tokio::runtime::Runtime {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap()
 }
 
-/// Lets a spawned ask get into the queue, and the engine begin with it.
+/// Lets a spawned request get into the queue, and the engine begin with it.
 async fn begin(engine: &Engine<Doubling>) {
     tokio::task::yield_now().await;
     settle(engine, 0).await;
 }
 
-/// Lets spawned asks get into the queue.
+/// Lets spawned requests get into the queue.
 async fn settle(engine: &Engine<Doubling>, waiting: usize) {
     while engine.queue.lock().jobs.len() != waiting {
         tokio::time::sleep(Duration::from_millis(1)).await;
@@ -91,12 +91,12 @@ fn what_waits_is_worked_on_together_and_everyone_gets_their_own_answer() {
     runtime().block_on(async {
         let first = asking(&engine, 1);
         begin(&engine).await;
-        let asks: Vec<_> = (2..12).map(|ask| (ask, asking(&engine, ask))).collect();
+        let requests: Vec<_> = (2..12).map(|request| (request, asking(&engine, request))).collect();
         settle(&engine, 10).await;
         (0..2).for_each(|_| open.send(()).unwrap());
         assert_eq!(first.await.unwrap(), Ok(Ok(2)));
-        for (ask, answer) in asks {
-            assert_eq!(answer.await.unwrap(), Ok(Ok(ask * 2)));
+        for (request, answer) in requests {
+            assert_eq!(answer.await.unwrap(), Ok(Ok(request * 2)));
         }
         assert_eq!(largest.load(Ordering::SeqCst), 10);
     });
@@ -108,16 +108,16 @@ fn a_panic_harms_no_other_ask_and_the_thread_goes_on() {
     runtime().block_on(async {
         let first = asking(&engine, 1);
         begin(&engine).await;
-        let asks = [5, 13, 0, 6].map(|ask| asking(&engine, ask));
+        let requests = [5, 13, 0, 6].map(|request| asking(&engine, request));
         settle(&engine, 4).await;
         (0..9).for_each(|_| open.send(()).unwrap());
         first.await.unwrap().unwrap().unwrap();
         let mut answers = Vec::new();
-        for ask in asks {
-            answers.push(ask.await.unwrap().unwrap());
+        for request in requests {
+            answers.push(request.await.unwrap().unwrap());
         }
         assert_eq!(answers, [Ok(10), Err("panicked"), Err("left out"), Ok(12)]);
-        assert_eq!(engine.ask(7).await, Ok(Ok(14)));
+        assert_eq!(engine.submit(7).await, Ok(Ok(14)));
     });
 }
 
@@ -125,15 +125,15 @@ fn a_panic_harms_no_other_ask_and_the_thread_goes_on() {
 fn beyond_the_bound_asks_are_turned_away_and_taken_again_when_there_is_room() {
     let Setup { engine, open, .. } = gated(Bounds { waiting: 10, ..bounds() });
     runtime().block_on(async {
-        let spawn = |ask| asking(&engine, ask);
+        let spawn = |request| asking(&engine, request);
         let working = spawn(1);
         begin(&engine).await;
         let large = spawn(50);
         settle(&engine, 1).await;
-        assert_eq!(engine.ask(1).await, Err(Overloaded), "50 wait already");
+        assert_eq!(engine.submit(1).await, Err(Overloaded), "50 wait already");
         (0..9).for_each(|_| open.send(()).unwrap());
         assert_eq!((working.await.unwrap(), large.await.unwrap()), (Ok(Ok(2)), Ok(Ok(100))));
-        assert_eq!(engine.ask(3).await, Ok(Ok(6)));
+        assert_eq!(engine.submit(3).await, Ok(Ok(6)));
     });
 }
 
@@ -141,7 +141,7 @@ fn beyond_the_bound_asks_are_turned_away_and_taken_again_when_there_is_room() {
 fn nobody_works_for_who_has_gone_and_who_waited_too_long_is_told() {
     let Setup { engine, open, worked, .. } = gated(Bounds { patience: Duration::ZERO, ..bounds() });
     runtime().block_on(async {
-        let spawn = |ask| asking(&engine, ask);
+        let spawn = |request| asking(&engine, request);
         let late = spawn(4);
         settle(&engine, 0).await;
         assert_eq!(late.await.unwrap(), Err(Overloaded));
@@ -149,7 +149,7 @@ fn nobody_works_for_who_has_gone_and_who_waited_too_long_is_told() {
     });
     let Setup { engine, open: open_again, worked, .. } = gated(bounds());
     runtime().block_on(async {
-        let spawn = |ask| asking(&engine, ask);
+        let spawn = |request| asking(&engine, request);
         let working = spawn(1);
         begin(&engine).await;
         let gone = spawn(2);
@@ -159,7 +159,7 @@ fn nobody_works_for_who_has_gone_and_who_waited_too_long_is_told() {
         open_again.send(()).unwrap();
         working.await.unwrap().unwrap().unwrap();
         drop(open_again);
-        assert_eq!(engine.ask(3).await, Ok(Ok(6)));
+        assert_eq!(engine.submit(3).await, Ok(Ok(6)));
         assert_eq!(worked.load(Ordering::SeqCst), 2, "1 and 3, not 2");
     });
     drop(open);
@@ -169,23 +169,23 @@ fn nobody_works_for_who_has_gone_and_who_waited_too_long_is_told() {
 fn dropping_the_engine_finishes_what_waits() {
     let Setup { engine, open, worked, .. } = gated(bounds());
     let runtime = runtime();
-    let asks: Vec<_> = runtime.block_on(async {
-        let asks = (1..4)
-            .map(|ask| {
+    let requests: Vec<_> = runtime.block_on(async {
+        let requests = (1..4)
+            .map(|request| {
                 let queue = engine.queue.clone();
                 let (reply, answer) = oneshot::channel();
-                queue.lock().jobs.push_back(Job { ask, reply, since: Instant::now() });
+                queue.lock().jobs.push_back(Job { request, reply, since: Instant::now() });
                 queue.changed.notify_one();
                 answer
             })
             .collect();
         drop(open);
-        asks
+        requests
     });
     drop(Arc::into_inner(engine));
     assert_eq!(worked.load(Ordering::SeqCst), 3);
     runtime.block_on(async {
-        for answer in asks {
+        for answer in requests {
             answer.await.unwrap().unwrap().unwrap();
         }
     });

@@ -59,10 +59,10 @@ const key = state => write(sentenceOf(state));
 
 /** The body of a request about the sentence of a state. */
 function request(state, more = {}) {
-  const inference = { rule: state.rule ?? "sum" };
-  if (state.rule === "nca") inference.temperature = Number(state.t ?? 256);
-  if (state.rule === "knn") inference.neighbors = Number(state.n ?? 10);
-  const body = { inference, ...(state.k && { count: Number(state.k) }), ...more };
+  const rule = { name: state.rule ?? "sum" };
+  if (state.rule === "nca") rule.temperature = Number(state.t ?? 256);
+  if (state.rule === "knn") rule.neighbors = Number(state.n ?? 10);
+  const body = { rule, ...(state.k && { count: Number(state.k) }), ...more };
   if (state.words === undefined) return { ...body, text: state.text };
   const block = blocks.get(named(state));
   if (block !== undefined) return { ...body, conllu: block };

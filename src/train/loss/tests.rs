@@ -48,8 +48,8 @@ impl School {
     /// The loss of all three sentences at once.
     fn loss(&self, task: Task, model: &EdgeModel, random: &mut Random) -> Result<Tensor> {
         let Self { config, vocabulary, sentences, by_label } = self;
-        let material = Material { config, vocabulary, sentences, by_label };
-        material.loss(&[(task, model)], &[0, 1, 2], &mut Memory::default(), random)
+        let training_set = TrainingSet { config, vocabulary, sentences, by_label };
+        training_set.loss(&[(task, model)], &[0, 1, 2], &mut LastEdges::default(), random)
     }
 
     /// A model in double precision with its parameters.
@@ -89,8 +89,8 @@ fn gradients_of_both_losses_are_right_with_dropout_and_sampling_for_every_way_of
     let mut configs: Vec<Config> = ["WWd", "WWc", "IId", "IIc"].map(config).to_vec();
     configs.push(Config { aggregate: Aggregate::Sum, ..config("IId") });
     configs.push(Config { label_support: LabelSupport::Batch, ..config("IIc") });
-    configs.push(Config { label_support: LabelSupport::Batch, rule: Rule::Nca, ..config("IIc") });
-    configs.push(Config { rule: Rule::Nca, scale: 2.0, ..config("IIc") });
+    configs.push(Config { label_support: LabelSupport::Batch, rule: Rule::nca(64.0).unwrap(), ..config("IIc") });
+    configs.push(Config { rule: Rule::nca(64.0).unwrap(), scale: 2.0, ..config("IIc") });
     configs.push(Config { label_support: LabelSupport::Memory, head_support: HeadSupport::Batch, ..config("IIc") });
     for config in configs {
         let school = School::new(config);
@@ -205,17 +205,17 @@ fn two_models_on_one_encoder_learn_from_the_sum_of_their_losses() {
     for label_support in [LabelSupport::Sampled, LabelSupport::Batch, LabelSupport::Memory] {
         let school = School::new(Config { label_support, share_encoder: true, ..config("IIc") });
         let School { config, vocabulary, sentences, by_label } = &school;
-        let material = Material { config, vocabulary, sentences, by_label };
+        let training_set = TrainingSet { config, vocabulary, sentences, by_label };
         let (heads, mut parameters) = school.double(Task::Heads);
         let mut own = Parameters::double_precision();
         let labels = EdgeModel::new(config, heads.encoder().clone(), None, &mut own, &Device::Cpu).unwrap();
         parameters = Parameters::union([("", &parameters), ("labels/", &own)]);
         assert_eq!(parameters.iter().filter(|(name, _)| name.starts_with("labels/")).count(), 3);
         // Labels seen in an earlier batch are remembered, as constants.
-        let mut memory = Memory::default();
+        let mut memory = LastEdges::default();
         let models = [(Task::Heads, &heads), (Task::Labels, &labels)];
-        material.loss(&models, &[1], &mut memory, &mut Random::new(2)).unwrap();
-        let loss = || material.loss(&models, &[0, 1, 2], &mut memory.clone(), &mut Random::new(11));
+        training_set.loss(&models, &[1], &mut memory, &mut Random::new(2)).unwrap();
+        let loss = || training_set.loss(&models, &[0, 1, 2], &mut memory.clone(), &mut Random::new(11));
         assert_loss_gradients(parameters.iter(), loss, 1e-7).unwrap();
     }
 }
@@ -241,14 +241,14 @@ fn a_label_that_the_batch_lacks_is_represented_by_the_edge_that_memory_has() {
     let still = Config { dropout: 0.0, word_dropout: 0.0, label_support: LabelSupport::Memory, ..config("IIc") };
     let school = School::new(still);
     let School { config, vocabulary, sentences, by_label } = &school;
-    let material = Material { config, vocabulary, sentences, by_label };
+    let training_set = TrainingSet { config, vocabulary, sentences, by_label };
     let (model, _) = school.double(Task::Labels);
     let models = [(Task::Labels, &model)];
     // After one sight of all sentences every label is known, and nothing is drawn any more.
-    let mut memory = Memory::default();
-    material.loss(&models, &[0, 1, 2], &mut memory, &mut Random::new(1)).unwrap();
-    let loss = |memory: &Memory, seed| {
-        let loss = material.loss(&models, &[1], &mut memory.clone(), &mut Random::new(seed)).unwrap();
+    let mut memory = LastEdges::default();
+    training_set.loss(&models, &[0, 1, 2], &mut memory, &mut Random::new(1)).unwrap();
+    let loss = |memory: &LastEdges, seed| {
+        let loss = training_set.loss(&models, &[1], &mut memory.clone(), &mut Random::new(seed)).unwrap();
         loss.to_scalar::<f64>().unwrap()
     };
     assert_eq!(loss(&memory, 1), loss(&memory, 2));

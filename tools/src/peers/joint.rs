@@ -3,11 +3,11 @@
 use super::train::{median, processor};
 use super::{Options, print};
 use candle_core::Device;
+use citree::Task;
 use citree::config::{Config, LabelSupport, Preset};
 use citree::encoder::{Numbered, Pretrained, Vocabulary};
 use citree::model::{Blueprint, Model, Tables, Trained};
 use citree::parse::{Decode, Parser};
-use citree::support::Task;
 use citree::train::{Data, Run, Stage};
 use citree::treebank::{Sentence, Splits, read_trees};
 use std::fmt::Write;

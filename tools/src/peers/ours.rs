@@ -2,11 +2,11 @@
 
 use super::{Options, Speeds};
 use candle_core::Device;
+use citree::Task;
 use citree::config::{Config, Preset};
 use citree::encoder::{Numbered, Pretrained, Vocabulary};
 use citree::model::{Blueprint, Tables, Trained};
 use citree::score::accuracies;
-use citree::support::Task;
 use citree::train::{Data, Run, Stage};
 use citree::treebank::{Splits, read_trees};
 use std::time::Instant;

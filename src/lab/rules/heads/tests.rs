@@ -5,7 +5,7 @@ use super::super::tests::fresh;
 use super::*;
 use crate::lab::nearest::Rows;
 use crate::score::accuracies;
-use crate::support::Task;
+use crate::task::Task;
 use candle_core::Device;
 
 #[test]

@@ -4,7 +4,7 @@ use super::options::Options;
 use anyhow::Context;
 use candle_core::Device;
 use citree::edge::edge_vectors;
-use citree::indexing::TrainingEdges;
+use citree::evidence::TrainingEdges;
 use citree::model::Model;
 use citree::random::Random;
 use citree::treebank::read_trees;

@@ -1,6 +1,6 @@
 //! Numbers and findings in plain words, the same wherever they are shown.
 
-use super::{Coverage, Inference, Rationale, RollUp};
+use super::{Coverage, Rationale, RollUp};
 
 /// From this share on, citations carry nearly all of a decision.
 const NEARLY_ALL: f64 = 0.9;
@@ -47,17 +47,6 @@ pub fn count(value: u64) -> String {
     let digits = value.to_string();
     let groups: Vec<&str> = digits.as_bytes().rchunks(3).rev().filter_map(|group| str::from_utf8(group).ok()).collect();
     groups.join(",")
-}
-
-/// The rule that decided.
-pub fn rule(inference: Inference) -> String {
-    match inference {
-        Inference::Sum => "every training edge counts by its similarity".to_string(),
-        Inference::Nca { temperature } => {
-            format!("every training edge counts by exp({temperature} × cosine), so near ones count for most")
-        }
-        Inference::Knn { neighbors } => format!("the {neighbors} nearest training edges count, by their similarity"),
-    }
 }
 
 /// How far the citations carry a decision, in one sentence; `rival` is the runner-up's name.

@@ -1,57 +1,46 @@
-//! The index of a bundle: every gold edge of a treebank as both models see it, with the sentences it comes from.
+//! The index of a bundle, opened: training edges by number, with their sentences, labels and names.
 //!
-//! The crate `citree_index` keeps rows and numbers; here they get their sentences, labels and names back.
+//! The crate `citree_index` stores rows and numbers; here they get their sentences, labels and names back.
 
-mod build;
-mod groups;
-mod places;
-mod record;
-
-pub use build::{Built, Step, build};
-pub use groups::{GroupNames, Grouping, prefix};
-pub use record::{Source, TrainingSentence, TrainingWord};
-
+use super::groups::{GroupNames, Grouping};
+use super::lookup::SentenceLookup;
+use super::record::{Source, TrainingSentence};
 use crate::error::{Error, Result};
-use crate::model::Model;
-use crate::support::Task;
+use crate::task::Task;
 use citree_index::{Edge, Index, Space};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
-
-/// The folder of the index in a bundle.
-const INDEX: &str = "index";
 
 /// The training edges of a bundle, mapped.
 #[derive(Debug)]
 pub struct TrainingEdges {
+    folder: PathBuf,
     index: Index,
     labels: Vec<String>,
     names: OnceLock<GroupNames>,
     sources: Vec<OnceLock<Arc<Source>>>,
-    places: OnceLock<places::Places>,
+    pub(super) lookup: OnceLock<SentenceLookup>,
 }
 
 impl TrainingEdges {
-    /// Opens the index of a bundle, which must have been built with this model.
-    pub fn open(bundle: &Path, model: &Model) -> Result<Self> {
-        let index = Index::open(bundle.join(INDEX)).map_err(|error| match error {
-            citree_index::Error::Missing { .. } => Error::Bundle {
-                path: bundle.to_path_buf(),
-                expected: "an index of training edges".to_string(),
-                found: "none".to_string(),
-                remedy: format!("build it with `citree index {} --treebank TRAIN.conllu`", bundle.display()),
-            },
-            other => other.into(),
-        })?;
-        index.require_model(&model.fingerprint()?)?;
+    /// Opens an index folder, which must have been built with the model of this fingerprint and these labels.
+    pub fn open(folder: &Path, fingerprint: &[u8; 32], labels: &[String]) -> Result<Self> {
+        let index = Index::open(folder)?;
+        index.require_model(fingerprint)?;
         let sources = vec![OnceLock::new(); index.manifest().sentences as usize];
-        let labels = model.tables.vocabulary.labels().to_vec();
-        Ok(Self { index, labels, names: OnceLock::new(), sources, places: OnceLock::new() })
+        Ok(Self {
+            folder: folder.to_path_buf(),
+            index,
+            labels: labels.to_vec(),
+            names: OnceLock::new(),
+            sources,
+            lookup: OnceLock::new(),
+        })
     }
 
-    /// The number of the generation of a bundle's index that is current now, which may be newer than one that is open.
-    pub fn current_generation(bundle: &Path) -> Result<u64> {
-        Ok(Index::current_generation(bundle.join(INDEX))?)
+    /// The generation that is current in an index folder now, which may be newer than one that is open.
+    pub fn current_generation(folder: &Path) -> Result<u64> {
+        Ok(Index::current_generation(folder)?)
     }
 
     /// The numbers behind it.
@@ -74,11 +63,11 @@ impl TrainingEdges {
 
     /// An edge and the sentence it is in.
     pub fn edge(&self, edge: u32) -> Result<(Edge, TrainingSentence<'_>)> {
-        let record = self.index.edge(edge).ok_or_else(|| damaged(format!("no edge {edge}")))?;
+        let record = self.index.edge(edge).ok_or_else(|| self.damaged(format!("no edge {edge}")))?;
         let sentence = self.sentence(record.sentence)?;
         let words = sentence.words.len() as u32;
         if record.dependent == 0 || record.dependent > words || record.head > words {
-            return Err(damaged(format!("edge {edge} outside its sentence")));
+            return Err(self.damaged(format!("edge {edge} outside its sentence")));
         }
         Ok((record, sentence))
     }
@@ -86,7 +75,7 @@ impl TrainingEdges {
     /// A sentence by its number.
     pub fn sentence(&self, number: u32) -> Result<TrainingSentence<'_>> {
         let bytes = self.index.sentence(number).and_then(TrainingSentence::decode);
-        bytes.ok_or_else(|| damaged(format!("no sentence {number}")))
+        bytes.ok_or_else(|| self.damaged(format!("no sentence {number}")))
     }
 
     /// An edge and what a citation shows of its sentence.
@@ -118,13 +107,13 @@ impl TrainingEdges {
         let read = || serde_json::from_slice(self.index.attachment()).unwrap_or_default();
         self.names.get_or_init(read).of(grouping)
     }
-}
 
-fn damaged(found: String) -> Error {
-    Error::Bundle {
-        path: INDEX.into(),
-        expected: "what was written there".to_string(),
-        found,
-        remedy: "check the bundle with `citree verify`, and build the index again".to_string(),
+    fn damaged(&self, found: String) -> Error {
+        Error::Bundle {
+            path: self.folder.clone(),
+            expected: "what was written there".to_string(),
+            found,
+            remedy: "check the bundle with `citree verify`, and build the index again".to_string(),
+        }
     }
 }

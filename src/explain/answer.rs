@@ -1,27 +1,28 @@
 //! All that is said about a sentence, as one object: what `citree explain --format json` prints and the server answers.
 
-use super::{Change, Explainer, Explanation, Flip, Options, Reading, WhyNot, changes};
+use super::{Change, Explainer, Explanation, Flip, Options, WhyNot, changes};
 use crate::error::Result;
+use crate::parse::Analysis;
 use crate::treebank::Sentence;
 use serde::Serialize;
 
 /// The version of the JSON form, described in docs/explain.schema.json.
-pub const SCHEMA: u32 = 1;
+pub const SCHEMA: u32 = 2;
 
 /// What is asked about a sentence.
 #[derive(Clone, Debug, Default)]
 pub struct Question {
     /// Which edges to explain, and how far.
     pub options: Options,
-    /// Edges that somebody would have expected.
-    pub why_not: Vec<Alternative>,
+    /// Edges that somebody expected instead.
+    pub why_not: Vec<Expected>,
     /// Whether to find what would have to be missing for each decision to be another.
     pub flip: bool,
 }
 
-/// An edge that somebody would have expected; written `4:2` or `4:2:obj`.
+/// An edge that somebody expected; written `4:2` or `4:2:obj`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Alternative {
+pub struct Expected {
     /// The id of the dependent.
     pub dependent: usize,
     /// The id of the head, 0 for ROOT.
@@ -30,7 +31,7 @@ pub struct Alternative {
     pub label: Option<String>,
 }
 
-impl std::str::FromStr for Alternative {
+impl std::str::FromStr for Expected {
     type Err = &'static str;
     fn from_str(text: &str) -> std::result::Result<Self, Self::Err> {
         let wrong = "write WORD:HEAD or WORD:HEAD:LABEL, such as 4:2 or 4:2:obj; 0 is ROOT";
@@ -42,7 +43,7 @@ impl std::str::FromStr for Alternative {
 
 /// All that is said about a sentence.
 #[derive(Clone, Debug, Serialize)]
-pub struct Told {
+pub struct Answer {
     /// The version of this form.
     pub schema: u32,
     /// The parse, and the edges that were asked for.
@@ -60,27 +61,26 @@ pub struct Told {
 }
 
 impl Explainer {
-    /// Answers a question about a sentence that was read; `before` is how it was read with all training sentences.
-    pub fn tell(
+    /// Answers a question about a sentence that was analysed; `before` is its analysis with all training sentences.
+    pub fn answer(
         &self,
         sentence: &Sentence,
-        reading: &Reading,
+        analysis: &Analysis,
         question: &Question,
-        before: Option<&Reading>,
-    ) -> Result<Told> {
-        let explanation = self.explain_reading(sentence, reading, &question.options)?;
+        before: Option<&Analysis>,
+    ) -> Result<Answer> {
+        let explanation = self.explain_analysis(sentence, analysis, &question.options)?;
         let mut why_not = Vec::with_capacity(question.why_not.len());
-        for Alternative { dependent, head, label } in &question.why_not {
-            let (words, label, count) = (&explanation.words, label.as_deref(), question.options.count);
-            why_not.push(self.why_not(words, reading, *dependent, *head, label, count)?);
+        for expected in &question.why_not {
+            why_not.push(self.why_not(&explanation.words, analysis, expected, question.options.count)?);
         }
         let mut flips = Vec::new();
         if question.flip {
             for edge in &explanation.edges {
-                flips.push(self.flip(reading, edge.dependent)?);
+                flips.push(self.flip(analysis, edge.dependent)?);
             }
         }
-        let changes = before.map(|before| changes(&before.parse, &reading.parse));
-        Ok(Told { schema: SCHEMA, explanation, why_not, flips, changes })
+        let changes = before.map(|before| changes(&before.parse, &analysis.parse));
+        Ok(Answer { schema: SCHEMA, explanation, why_not, flips, changes })
     }
 }

@@ -6,11 +6,11 @@ use serde::{Deserialize, Serialize};
 
 /// By label, the bits of an edge vector as it was when it was seen; bits, so that a checkpoint keeps them exactly.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Memory {
+pub struct LastEdges {
     rows: Vec<Option<Vec<u32>>>,
 }
 
-impl Memory {
+impl LastEdges {
     /// Whether an edge of this label was seen.
     pub fn knows(&self, label: usize) -> bool {
         self.rows.get(label).is_some_and(Option::is_some)
@@ -43,11 +43,11 @@ mod tests {
 
     #[test]
     fn the_last_edge_of_a_label_is_remembered_to_the_bit_even_through_a_checkpoint() {
-        let mut memory = Memory::default();
+        let mut memory = LastEdges::default();
         let edges = Tensor::new(&[[0.1_f32, 0.2], [1.0 / 3.0, -0.7], [0.5, 0.6]], &Device::Cpu).unwrap();
         memory.see(&edges, &[2, 2, 0], 4).unwrap();
         assert_eq!([0, 1, 2, 3, 9].map(|label| memory.knows(label)), [true, false, true, false, false]);
-        let memory: Memory = serde_json::from_str(&serde_json::to_string(&memory).unwrap()).unwrap();
+        let memory: LastEdges = serde_json::from_str(&serde_json::to_string(&memory).unwrap()).unwrap();
         let recalled = memory.recall(&[0, 2], &edges).unwrap().to_vec2::<f32>().unwrap();
         assert_eq!(recalled, [[0.5, 0.6], [1.0 / 3.0, -0.7]]);
     }

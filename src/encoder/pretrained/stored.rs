@@ -1,5 +1,4 @@
-//! What a bundle keeps of its pretrained input, in `BUNDLE/pretrained/`: the word vectors, and BERT's files or where they
-//! are.
+//! Pretrained input on disk, in a folder of its own: the word vectors, and BERT's files or where they are.
 
 use super::Pretrained;
 use crate::encoder::bert::{Bert, FILES};
@@ -11,7 +10,6 @@ use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-const FOLDER: &str = "pretrained";
 const CONTENTS: &str = "contents.json";
 const VECTORS: &str = "words.vectors";
 const BERT: &str = "bert";
@@ -62,9 +60,9 @@ pub struct BertFacts {
 }
 
 impl Contents {
-    /// Reads what a bundle says; nothing where it has no pretrained input.
-    pub fn read(bundle: &Path) -> Result<Self> {
-        let path = bundle.join(FOLDER).join(CONTENTS);
+    /// Reads what a folder says; nothing where there is none.
+    pub fn read(folder: &Path) -> Result<Self> {
+        let path = folder.join(CONTENTS);
         if !path.is_file() {
             return Ok(Self::default());
         }
@@ -76,25 +74,24 @@ impl Contents {
 const RESTORE: &str = "train again, or restore the file";
 
 impl Pretrained {
-    /// Puts what a model is to know into a bundle, and opens it. Where the bundle has it already, from a training that was
-    /// interrupted, only what is missing is done.
+    /// Puts what a model is to know into a folder, and opens it. Where a training is `resumed`, only what is missing is
+    /// done; otherwise what is there is what an earlier try left, and goes.
     pub fn install(
-        bundle: &Path,
+        folder: &Path,
         sources: Sources,
         trains_bert: bool,
+        resumed: bool,
         device: &Device,
         tell: &dyn Fn(u64, u64),
     ) -> Result<Self> {
         if sources.word_vectors.is_none() && sources.bert.is_none() {
             return Ok(Self::default());
         }
-        let folder = bundle.join(FOLDER);
-        // Without trainings to go on with, what is there is what an earlier try left.
-        if folder.exists() && !["training", "trained"].iter().any(|name| bundle.join(name).exists()) {
-            std::fs::remove_dir_all(&folder).map_err(Error::io(&folder))?;
+        if folder.exists() && !resumed {
+            std::fs::remove_dir_all(folder).map_err(Error::io(folder))?;
         }
-        std::fs::create_dir_all(&folder).map_err(Error::io(&folder))?;
-        let before = Contents::read(bundle)?;
+        std::fs::create_dir_all(folder).map_err(Error::io(folder))?;
+        let before = Contents::read(folder)?;
         let mut contents = Contents::default();
         let mut pretrained = Self::default();
         if let Some(source) = sources.word_vectors {
@@ -113,30 +110,30 @@ impl Pretrained {
             let place = match sources.bert_by_reference {
                 true => Some(std::fs::canonicalize(source).map_err(Error::io(source))?),
                 false => {
-                    copy(source, kept_files(trains_bert), &folder.join(BERT))?;
+                    copy(source, stored_files(trains_bert), &folder.join(BERT))?;
                     None
                 }
             };
             contents.bert = Some(BertFacts {
                 hash: hash.to_hex().to_string(),
-                hash_without_weights: self::hash(source, kept_files(true))?.to_hex().to_string(),
+                hash_without_weights: self::hash(source, stored_files(true))?.to_hex().to_string(),
                 folder: place,
             });
             pretrained.bert = Some(Arc::new(Bert::open(source, device)?.known_as(hash.into())));
         }
         if before != Contents::default() && before != contents {
             let remedy = "resume with the options and files the training began with, or choose another folder";
-            return Err(Error::unfit(&folder, "the word vectors and BERT of this command", "others", remedy));
+            return Err(Error::unfit(folder, "the word vectors and BERT of this command", "others", remedy));
         }
-        let text = serde_json::to_string_pretty(&contents).map_err(|e| Error::Tensor { message: e.to_string() })?;
+        let text = serde_json::to_string_pretty(&contents)
+            .map_err(|e| Error::Json { what: "what the bundle needs", message: e.to_string() })?;
         write_atomically(&folder.join(CONTENTS), text.as_bytes())?;
         Ok(pretrained)
     }
 
-    /// Opens what a bundle keeps; a model that trained BERT along needs its pieces alone.
-    pub fn load(bundle: &Path, trained_bert: bool, device: &Device) -> Result<Self> {
-        let contents = Contents::read(bundle)?;
-        let folder = bundle.join(FOLDER);
+    /// Opens what a folder holds; a model that trained BERT along needs its pieces alone.
+    pub fn load(folder: &Path, trained_bert: bool, device: &Device) -> Result<Self> {
+        let contents = Contents::read(folder)?;
         let mut pretrained = Self::default();
         if contents.word_vectors.is_some() {
             pretrained.vectors = Some(Arc::new(WordVectors::open(&folder.join(VECTORS))?));
@@ -160,17 +157,16 @@ impl Pretrained {
         Ok(pretrained)
     }
 
-    /// Compares everything that a bundle keeps with its checksums.
-    pub fn check(bundle: &Path, trained_bert: bool) -> Result<()> {
-        let contents = Contents::read(bundle)?;
-        let folder = bundle.join(FOLDER);
+    /// Compares everything that a folder holds with its checksums.
+    pub fn check(folder: &Path, trained_bert: bool) -> Result<()> {
+        let contents = Contents::read(folder)?;
         if contents.word_vectors.is_some() {
             WordVectors::open(&folder.join(VECTORS))?.check()?;
         }
         let Some(facts) = contents.bert else { return Ok(()) };
         let place = facts.folder.unwrap_or_else(|| folder.join(BERT));
         let expected = if trained_bert { facts.hash_without_weights } else { facts.hash };
-        if hash(&place, kept_files(trained_bert))?.to_hex().to_string() != expected {
+        if hash(&place, stored_files(trained_bert))?.to_hex().to_string() != expected {
             return Err(Error::unfit(&place, &format!("the BERT folder {expected}"), "another", RESTORE));
         }
         Ok(())
@@ -178,7 +174,7 @@ impl Pretrained {
 }
 
 /// Weights that are trained along end up in the model itself.
-fn kept_files(trained_bert: bool) -> &'static [&'static str] {
+fn stored_files(trained_bert: bool) -> &'static [&'static str] {
     if trained_bert { &FILES[..2] } else { &FILES }
 }
 

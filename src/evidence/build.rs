@@ -1,14 +1,15 @@
 //! Building the index of a bundle: every gold edge of a treebank encoded by both models.
 
-use super::INDEX;
 use super::groups::Numbering;
 use super::record::TrainingSentence;
+use super::sum_of_sums;
 use crate::config::Similarity;
 use crate::edge::{EdgeModel, edge_vectors};
 use crate::error::{Error, Result};
+use crate::files::to_json;
 use crate::model::Model;
 use crate::treebank::{Sentence, write_sentence};
-use citree_index::{Builder, Edge, GraphSpec, Metric, Progress, SpaceSpec, Spec};
+use citree_index::{Builder, Edge, GraphSpec, Metric, Progress, SpaceSpec, Spec, Sums};
 use std::path::Path;
 
 /// Sentences encoded before their rows are written; bounds the memory.
@@ -39,9 +40,18 @@ pub struct Built {
     pub left_out: u64,
 }
 
-/// Encodes every gold edge of the sentences and publishes a new generation of the bundle's index. Whatever ends a build
-/// early, an error or the end of the process, leaves the generation before as it was.
-pub fn build(model: &Model, sentences: &[Sentence], bundle: &Path, tell: &(dyn Fn(Step) + Sync)) -> Result<Built> {
+/// Encodes every gold edge of the sentences and publishes a new generation of the index in `folder`. Whatever ends a
+/// build early, an error or the end of the process, leaves the generation before as it was.
+///
+/// `encoded` is called when all edges are encoded, with the summed support of heads and of labels: training needs the
+/// sums, and encodes its treebank once for both.
+pub fn build(
+    model: &Model,
+    sentences: &[Sentence],
+    folder: &Path,
+    tell: &(dyn Fn(Step) + Sync),
+    encoded: impl FnOnce([Sums; 2]) -> Result<()>,
+) -> Result<Built> {
     let vocabulary = &model.tables.vocabulary;
     let label = |sentence: usize, word: usize| vocabulary.label(&sentences[sentence].words()[word].label);
     let mut label_counts = vec![0; vocabulary.labels().len()];
@@ -55,7 +65,7 @@ pub fn build(model: &Model, sentences: &[Sentence], bundle: &Path, tell: &(dyn F
             let message = "the treebank has words without a head; run `citree check` on it".to_string();
             return Err(Error::Training { message });
         }
-        write_sentence(&mut treebank, sentence).map_err(|e| Error::Tensor { message: e.to_string() })?;
+        write_sentence(&mut treebank, sentence).map_err(Error::io(folder))?;
         groups.push(numbering.groups(sentence, &documents[at]));
         for word in 0..sentence.words().len() {
             match label(at, word) {
@@ -75,14 +85,14 @@ pub fn build(model: &Model, sentences: &[Sentence], bundle: &Path, tell: &(dyn F
         labels: space(&model.labels.edges),
         label_counts,
         groupings: numbering.counts(),
-        attachment: serde_json::to_vec(&numbering.into_names())
-            .map_err(|e| Error::Tensor { message: e.to_string() })?,
+        attachment: to_json("the names of groups", &numbering.into_names())?.into_bytes(),
         model: model.fingerprint()?.to_vec(),
         treebank: treebank.finalize().as_bytes().to_vec(),
         graph: GraphSpec::default(),
     };
-    let mut builder = Builder::create(bundle.join(INDEX), spec)?;
+    let mut builder = Builder::create(folder, spec)?;
     let (heads_model, labels_model) = (model.heads.edges.frozen()?, model.labels.edges.frozen()?);
+    let mut sums = [&heads_model, &labels_model].map(|model| Sums::new(vocabulary.labels().len(), model.dims()));
     for (chunk, part) in sentences.chunks(CHUNK).enumerate() {
         tell(Step::Encoding { done: chunk * CHUNK, total: sentences.len() });
         let numbered = model.pretrained.number(vocabulary, part)?;
@@ -99,11 +109,22 @@ pub fn build(model: &Model, sentences: &[Sentence], bundle: &Path, tell: &(dyn F
                 let head = heads[offset][word + 1] as u32;
                 let edge = Edge { sentence: number, dependent: word as u32 + 1, head, label };
                 builder.add_edge(edge, &groups[at][word], head_row, label_row)?;
+                let [head_sums, label_sums] = &mut sums;
+                head_sums.add(label as usize, head_row);
+                label_sums.add(label as usize, label_row);
             }
         }
     }
+    let [head_sums, label_sums] = sums;
+    encoded([one_class(&head_sums), label_sums])?;
     let generation = builder.finish(&|progress| tell(Step::Indexing(progress)))?;
     Ok(Built { generation, edges, left_out })
+}
+
+/// Sums of labels as the sum of one class: the support of heads.
+fn one_class(sums: &Sums) -> Sums {
+    let count = sums.counts().iter().sum();
+    Sums::from_parts(sums.dims(), sum_of_sums(sums), vec![count]).unwrap_or_else(|| Sums::new(1, sums.dims()))
 }
 
 /// The document of every sentence: the last one that began.

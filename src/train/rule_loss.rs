@@ -1,28 +1,30 @@
-//! Learning by the NCA rule: beside the paper's loss, a second one in which the support edges nearest to an edge decide.
+//! Learning to decide by a rule: beside the paper's loss, a second one with the scores of the rule.
 //!
-//! A score is the log of the mean of exp(similarity) over the support edges, so that near edges count for much and far
-//! ones for nothing: what an explanation cites then carries the decision.
+//! By the NCA rule near support edges count for much and far ones for nothing, so that what an explanation cites
+//! carries the decision.
 
 use crate::edge::{EdgeModel, States};
 use crate::encoder::Numbered;
 use crate::error::Result;
 use crate::ops::cross_entropy::{Choice, cross_entropy};
-use candle_core::{D, Tensor};
+use crate::rule::Scoring;
+use candle_core::Tensor;
 
-/// Heads of each word that compete, beside the gold one: a few more than parsing by this rule looks at.
-const SHORTLIST: usize = 8;
+/// Heads of each word that compete, beside the gold one: a few more than parsing by such a rule considers.
+const RIVAL_HEADS: usize = 8;
 /// Takes an edge out of its own evidence.
 const NEVER: f32 = -1e9;
 
 /// The mean loss of head decisions among the best heads by `scores`, flat as
 /// [`candidate_scores`](EdgeModel::candidate_scores) gives them, against support edges `[edges, dims]`.
 pub fn head_loss(
+    rule: &dyn Scoring,
     model: &EdgeModel,
     states: &States,
     sentences: &[&Numbered],
     scores: &[f32],
     support: &Tensor,
-) -> Result<Tensor> {
+) -> Result<Option<Tensor>> {
     let (mut dependents, mut heads, mut choices) = (Vec::new(), Vec::new(), Vec::new());
     let (mut at, mut first) = (0, 0);
     for sentence in sentences {
@@ -32,7 +34,7 @@ pub fn head_loss(
             let gold = sentence.heads[word];
             let mut rivals: Vec<usize> = (0..n).filter(|&head| head != word && head != gold).collect();
             rivals.sort_by(|&a, &b| row[b].total_cmp(&row[a]));
-            rivals.truncate(SHORTLIST);
+            rivals.truncate(RIVAL_HEADS);
             choices.push(Choice { start: heads.len(), width: rivals.len() + 1, gold: 0, excluded: None });
             for head in std::iter::once(gold).chain(rivals) {
                 dependents.push((first + word) as u32);
@@ -43,12 +45,19 @@ pub fn head_loss(
         first += n;
     }
     let rows = model.edge_rows(states, &dependents, &heads)?;
-    Ok(cross_entropy(&log_mean_exp(&model.class_scores(&rows, support)?)?, choices)?)
+    let Some(scores) = rule.training_scores(&model.class_scores(&rows, support)?) else { return Ok(None) };
+    Ok(Some(cross_entropy(&scores?, choices)?))
 }
 
 /// The mean loss of label decisions of edges `[edges, dims]` against each other and edges drawn beside them; an edge is
 /// no evidence for itself.
-pub fn label_loss(model: &EdgeModel, rows: &Tensor, gold: &[u32], drawn: Option<(&Tensor, &[u32])>) -> Result<Tensor> {
+pub fn label_loss(
+    rule: &dyn Scoring,
+    model: &EdgeModel,
+    rows: &Tensor,
+    gold: &[u32],
+    drawn: Option<(&Tensor, &[u32])>,
+) -> Result<Option<Tensor>> {
     let support = match drawn {
         Some((drawn, _)) => Tensor::cat(&[rows, drawn], 0)?,
         None => rows.clone(),
@@ -67,19 +76,13 @@ pub fn label_loss(model: &EdgeModel, rows: &Tensor, gold: &[u32], drawn: Option<
     let (mut scores, mut places, mut start) = (Vec::new(), std::collections::HashMap::new(), 0);
     for group in order.chunk_by(|&a, &b| labels[a] == labels[b]) {
         places.insert(labels[group[0]], scores.len());
-        scores.push(log_mean_exp(&similarities.narrow(1, start, group.len())?)?);
+        let Some(score) = rule.training_scores(&similarities.narrow(1, start, group.len())?) else { return Ok(None) };
+        scores.push(score?);
         start += group.len();
     }
     let width = scores.len();
     let scores = Tensor::stack(&scores, 1)?;
     let choice =
         |(row, label): (usize, &u32)| Choice { start: row * width, width, gold: places[label], excluded: None };
-    Ok(cross_entropy(&scores, gold.iter().enumerate().map(choice).collect())?)
-}
-
-/// The log of the mean of the exponentials of each row.
-fn log_mean_exp(rows: &Tensor) -> Result<Tensor> {
-    let largest = rows.max_keepdim(D::Minus1)?.detach();
-    let means = rows.broadcast_sub(&largest)?.exp()?.mean(D::Minus1)?;
-    Ok((means.log()? + largest.squeeze(D::Minus1)?)?)
+    Ok(Some(cross_entropy(&scores, gold.iter().enumerate().map(choice).collect())?))
 }

@@ -9,7 +9,7 @@ const NONE: u32 = u32::MAX;
 
 /// Tables over a whole index, made when first asked for.
 #[derive(Debug)]
-pub(super) struct Places {
+pub(super) struct SentenceLookup {
     /// Where the words of each sentence begin in `edges`.
     firsts: Vec<usize>,
     /// The edge of each word.
@@ -18,7 +18,7 @@ pub(super) struct Places {
     numbers: HashMap<String, u32>,
 }
 
-impl Places {
+impl SentenceLookup {
     fn of(edges: &TrainingEdges) -> Result<Self> {
         let (mut firsts, mut words, mut numbers) = (Vec::new(), 0, HashMap::new());
         for number in 0..edges.sentences() {
@@ -44,7 +44,7 @@ impl Places {
 impl TrainingEdges {
     /// The number of the edge of a word of a training sentence; `None` where it has none in the index.
     pub fn edge_at(&self, sentence: u32, dependent: usize) -> Result<Option<u32>> {
-        let places = self.places()?;
+        let places = self.lookup()?;
         let words = |sentence: usize| Some(*places.firsts.get(sentence)?..*places.firsts.get(sentence + 1)?);
         let own = words(sentence as usize).and_then(|words| places.edges.get(words));
         let edge = own.and_then(|own| own.get(dependent.checked_sub(1)?));
@@ -53,14 +53,14 @@ impl TrainingEdges {
 
     /// The number of the training sentence with a `sent_id`, the first where it comes twice.
     pub fn sentence_named(&self, sent_id: &str) -> Result<Option<u32>> {
-        Ok(self.places()?.numbers.get(sent_id).copied())
+        Ok(self.lookup()?.numbers.get(sent_id).copied())
     }
 
-    fn places(&self) -> Result<&Places> {
-        if let Some(places) = self.places.get() {
+    fn lookup(&self) -> Result<&SentenceLookup> {
+        if let Some(places) = self.lookup.get() {
             return Ok(places);
         }
-        let places = Places::of(self)?;
-        Ok(self.places.get_or_init(|| places))
+        let places = SentenceLookup::of(self)?;
+        Ok(self.lookup.get_or_init(|| places))
     }
 }

@@ -1,0 +1,135 @@
+//! Bundles: a folder on disk, opened. The one place that knows its files and folders.
+//!
+//! A [`Bundle`] owns the model, the index of training edges, the pretrained input and the device. It is a snapshot:
+//! what was opened stays as it was, even while a new index is built beside it. Parsers, explainers and trainings are
+//! made from it by the modules that know them.
+
+mod about;
+mod info;
+mod layout;
+mod verify;
+
+pub use about::{About, DevScores};
+pub use info::Info;
+pub(crate) use info::hex;
+pub use layout::Layout;
+pub use verify::Verified;
+
+use crate::encoder::Pretrained;
+use crate::error::{Error, Result};
+use crate::evidence::{self, Built, Step, TrainingEdges};
+use crate::model::Model;
+use crate::treebank::Sentence;
+use candle_core::Device;
+use std::path::Path;
+use std::sync::{Arc, OnceLock};
+
+/// A bundle on disk, opened. Cheap to clone, safe to share.
+///
+/// ```no_run
+/// let bundle = citree::Bundle::open("en.citree")?;
+/// let parser = bundle.parser()?;
+/// let explainer = bundle.explainer()?;
+/// println!("{}", bundle.info()?);
+/// # Ok::<(), citree::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Bundle(Arc<Opened>);
+
+#[derive(Debug)]
+struct Opened {
+    layout: Layout,
+    device: Device,
+    model: Model,
+    index: OnceLock<Arc<TrainingEdges>>,
+}
+
+impl Bundle {
+    /// Opens a bundle to compute on the CPU.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        Self::open_on(path, &Device::Cpu)
+    }
+
+    /// Opens a bundle to compute on a device.
+    pub fn open_on(path: impl AsRef<Path>, device: &Device) -> Result<Self> {
+        let layout = Layout::of(path.as_ref());
+        let files = layout.model_files();
+        if !files.config.is_file() {
+            return Err(Error::Bundle {
+                path: layout.folder().to_path_buf(),
+                expected: "a bundle with a model/ folder".to_string(),
+                found: if layout.folder().exists() { "none" } else { "nothing there" }.to_string(),
+                remedy: "train one with `citree train`, or finish an interrupted training with `--resume`".to_string(),
+            });
+        }
+        let pretrained = layout.pretrained();
+        let model = Model::load(&files, |config| Pretrained::load(&pretrained, config.bert.train, device), device)?;
+        Ok(Self::of(layout, model, device))
+    }
+
+    /// A bundle whose model is in memory already.
+    pub(crate) fn of(layout: Layout, model: Model, device: &Device) -> Self {
+        Self(Arc::new(Opened { layout, device: device.clone(), model, index: OnceLock::new() }))
+    }
+
+    /// The folder.
+    pub fn path(&self) -> &Path {
+        self.0.layout.folder()
+    }
+
+    /// The name of the folder, without the folders it is in.
+    pub fn name(&self) -> String {
+        let whole = self.path().canonicalize().unwrap_or_else(|_| self.path().to_path_buf());
+        whole.file_name().unwrap_or_default().to_string_lossy().into_owned()
+    }
+
+    pub(crate) fn layout(&self) -> &Layout {
+        &self.0.layout
+    }
+
+    /// The model.
+    pub fn model(&self) -> &Model {
+        &self.0.model
+    }
+
+    /// Where it computes.
+    pub fn device(&self) -> &Device {
+        &self.0.device
+    }
+
+    /// Whether it has an index, so that its decisions can be explained.
+    pub fn has_index(&self) -> bool {
+        self.0.index.get().is_some() || self.layout().index().exists()
+    }
+
+    /// The training edges, opened when first asked for; an error where there is no index, or that of another model.
+    pub fn index(&self) -> Result<&Arc<TrainingEdges>> {
+        if let Some(index) = self.0.index.get() {
+            return Ok(index);
+        }
+        let model = self.model();
+        let labels = model.tables.vocabulary.labels();
+        let opened = TrainingEdges::open(&self.layout().index(), &model.fingerprint()?, labels);
+        let opened = opened.map_err(|error| match error {
+            Error::Index(citree_index::Error::Missing { .. }) => Error::Bundle {
+                path: self.path().to_path_buf(),
+                expected: "an index of training edges".to_string(),
+                found: "none".to_string(),
+                remedy: format!("build it with `citree index {} --treebank TRAIN.conllu`", self.path().display()),
+            },
+            other => other,
+        })?;
+        Ok(self.0.index.get_or_init(|| Arc::new(opened)))
+    }
+
+    /// The generation of the index that is on the disk now; newer than the one that is open if one was published since.
+    pub fn current_generation(&self) -> Result<u64> {
+        TrainingEdges::current_generation(&self.layout().index())
+    }
+
+    /// Builds a new generation of the index from the gold edges of a treebank. This snapshot goes on with the one it
+    /// has; open the bundle again to use the new one.
+    pub fn build_index(&self, treebank: &[Sentence], progress: &(dyn Fn(Step) + Sync)) -> Result<Built> {
+        evidence::build(self.model(), treebank, &self.layout().index(), progress, |_| Ok(()))
+    }
+}

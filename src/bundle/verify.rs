@@ -1,0 +1,31 @@
+//! Whether everything in a bundle is as it was written.
+
+use super::Bundle;
+use crate::encoder::Pretrained;
+use crate::error::Result;
+
+/// What was found to be whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Verified {
+    /// The generation of the index.
+    pub generation: u64,
+    /// Training edges in it.
+    pub edges: u64,
+    /// Training sentences they are from.
+    pub sentences: u64,
+}
+
+impl Bundle {
+    /// Reads the whole index and the pretrained input, and compares them with their checksums and with each other. The
+    /// outer error says that the check could not run, the inner one what is not as it was written.
+    pub fn verify(&self) -> Result<Result<Verified>> {
+        let edges = self.index()?;
+        let index = edges.index();
+        let sentences = || (0..edges.sentences()).try_for_each(|number| edges.sentence(number).map(drop));
+        let pretrained = || Pretrained::check(&self.layout().pretrained(), self.model().config.bert.train);
+        let manifest = index.manifest();
+        let verified =
+            Verified { generation: index.generation(), edges: manifest.edges, sentences: manifest.sentences };
+        Ok(index.verify().map_err(Into::into).and_then(|()| sentences()).and_then(|()| pretrained()).map(|()| verified))
+    }
+}

@@ -1,0 +1,142 @@
+//! Evidence: the training edges that count, and nothing else.
+//!
+//! An index stores every gold edge of a treebank as both models see it ([`TrainingEdges`]). Evidence is a view of it:
+//! all of its edges, or all [without](Evidence::without) some. Every decision is made from it, by a rule.
+
+mod build;
+mod edges;
+mod groups;
+mod lookup;
+mod record;
+mod side;
+mod weigh;
+
+pub use build::{Built, Step, build};
+pub use edges::TrainingEdges;
+pub use groups::{Grouping, prefix};
+pub use record::{Source, TrainingSentence, TrainingWord};
+pub use side::Side;
+pub use weigh::Weighing;
+
+use crate::task::Task;
+use citree_index::Sums;
+use std::ops::Range;
+use std::sync::{Arc, OnceLock};
+
+/// The training edges that count.
+#[derive(Debug)]
+pub struct Evidence {
+    edges: Arc<TrainingEdges>,
+    /// How many edges of each label count.
+    counts: Vec<u64>,
+    /// Their sums for heads and labels, added up when first needed.
+    sums: [OnceLock<Sums>; 2],
+    /// The sum of these sums for heads.
+    total: OnceLock<Vec<f64>>,
+    /// Which edges are left out; empty where none is.
+    left_out: Vec<bool>,
+}
+
+impl Evidence {
+    /// All edges of an index.
+    pub fn new(edges: Arc<TrainingEdges>) -> Self {
+        let sums = Task::ALL.map(|task| OnceLock::from(edges.space(task).sums()));
+        let counts = edges.space(Task::Heads).sums().counts().to_vec();
+        Self { edges, counts, sums, total: OnceLock::new(), left_out: Vec::new() }
+    }
+
+    /// The same without some edges, as if they had never been in the treebank; `left_out` is asked of the number of each
+    /// edge and that of its sentence.
+    pub fn without(&self, left_out: impl Fn(u32, u32) -> bool) -> Self {
+        let count = self.edges.index().manifest().edges as u32;
+        let gone: Vec<bool> = (0..count)
+            .map(|edge| {
+                let record = self.edges.index().edge(edge);
+                !self.counts(edge) || record.is_none_or(|record| left_out(edge, record.sentence))
+            })
+            .collect();
+        let left = |label| self.edges.index().edges_of(label).filter(|edge| !gone[*edge as usize]).count() as u64;
+        let counts = (0..self.counts.len() as u32).map(left).collect();
+        let (sums, total) = ([OnceLock::new(), OnceLock::new()], OnceLock::new());
+        Self { edges: self.edges.clone(), counts, sums, total, left_out: gone }
+    }
+
+    /// The index behind it.
+    pub fn edges(&self) -> &TrainingEdges {
+        &self.edges
+    }
+
+    /// How many edges count.
+    pub fn len(&self) -> u64 {
+        self.counts.iter().sum()
+    }
+
+    /// Whether no edge counts.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Whether an edge counts.
+    pub fn counts(&self, edge: u32) -> bool {
+        self.left_out.get(edge as usize) != Some(&true)
+    }
+
+    /// Whether some edges are left out.
+    pub fn is_partial(&self) -> bool {
+        !self.left_out.is_empty()
+    }
+
+    /// The sums of each label, added up in the order of the index, so that they equal those of an index of the same edges.
+    pub fn sums(&self, task: Task) -> &Sums {
+        self.sums[task as usize].get_or_init(|| {
+            let space = self.edges.space(task);
+            let mut sums = Sums::new(self.counts.len(), space.dims());
+            for label in 0..self.counts.len() {
+                for edge in self.edges.index().edges_of(label as u32).filter(|edge| self.counts(*edge)) {
+                    space.row(edge).into_iter().for_each(|row| sums.add(label, row));
+                }
+            }
+            sums
+        })
+    }
+
+    /// The sums of the support of one task: one class for heads, a class for each label for labels.
+    pub fn support(&self, task: Task) -> Sums {
+        match task {
+            Task::Labels => self.sums(task).clone(),
+            Task::Heads => {
+                let dims = self.sums(task).dims();
+                let total = self.total_sum().to_vec();
+                Sums::from_parts(dims, total, vec![self.len()]).unwrap_or_else(|| Sums::new(1, dims))
+            }
+        }
+    }
+
+    /// The sum of all edges that count, for heads.
+    fn total_sum(&self) -> &[f64] {
+        self.total.get_or_init(|| sum_of_sums(self.sums(Task::Heads)))
+    }
+
+    /// How many edges a side is compared with.
+    pub fn count(&self, side: &Side) -> u64 {
+        match side.label {
+            Some(label) => self.counts.get(label as usize).copied().unwrap_or(0),
+            None => self.len(),
+        }
+    }
+
+    /// The numbers of the edges that a side is compared with, those left out among them.
+    pub fn range(&self, side: &Side) -> Range<u32> {
+        match side.label {
+            Some(label) => self.edges.index().edges_of(label),
+            None => 0..self.edges.space(side.task).count() as u32,
+        }
+    }
+}
+
+/// The sum over all classes, in their order.
+fn sum_of_sums(sums: &Sums) -> Vec<f64> {
+    let mut total = vec![0.0; sums.dims()];
+    sums.sums().chunks(sums.dims().max(1)).for_each(|sum| total.iter_mut().zip(sum).for_each(|(t, s)| *t += s));
+    total
+}

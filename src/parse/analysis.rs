@@ -1,0 +1,124 @@
+//! An analysis: a parse with all that led to it, from which everything that is explained follows.
+
+use super::{Parse, Parser, probability};
+use crate::edge::States;
+use crate::error::Result;
+use crate::evidence::Side;
+use crate::task::Task;
+
+/// Heads of each word, the best by the summed support, that other rules choose from.
+pub const CANDIDATE_HEADS: usize = 6;
+
+/// A parse with all that led to it.
+#[derive(Clone, Debug)]
+pub struct Analysis {
+    /// What the parser decided.
+    pub parse: Parse,
+    /// Scores of the heads, `[dependent][head]`, minus infinity for those that the rule did not consider; the row of
+    /// ROOT means nothing.
+    pub(crate) head_scores: Vec<f32>,
+    /// Scores of every label for the head that was chosen, `[word][label]`, from the first word on.
+    pub(crate) label_scores: Vec<f32>,
+    /// The sentence as the head model sees it, a row for each position.
+    pub(super) head_states: States,
+    /// The sentence as the label model sees it, a row for each position.
+    pub(super) label_states: States,
+}
+
+impl Analysis {
+    /// Positions, ROOT included.
+    pub fn positions(&self) -> usize {
+        self.parse.heads.len()
+    }
+
+    /// The scores of all heads of a word.
+    pub(crate) fn scores_of_heads(&self, word: usize) -> &[f32] {
+        let n = self.positions();
+        &self.head_scores[word * n..][..n]
+    }
+
+    /// The scores of all labels of a word's edge.
+    pub(crate) fn scores_of_labels(&self, word: usize, labels: usize) -> &[f32] {
+        &self.label_scores[(word - 1) * labels..][..labels]
+    }
+}
+
+impl Parser {
+    /// An analysis of fast mode as the rule in use decides it.
+    pub(crate) fn decide(&self, analysis: Analysis) -> Result<Analysis> {
+        match self.by.uses_sums() {
+            true => Ok(analysis),
+            false => self.decide_by_edges(analysis),
+        }
+    }
+
+    /// Decides by comparing with the training edges themselves.
+    fn decide_by_edges(&self, mut analysis: Analysis) -> Result<Analysis> {
+        self.require_instances()?;
+        let evidence = self.evidence()?;
+        let n = analysis.positions();
+        let considered = if self.by.rule.is_linear() { n } else { CANDIDATE_HEADS };
+        let mut candidates = Vec::new();
+        for word in 1..n {
+            let row = analysis.scores_of_heads(word);
+            let mut heads: Vec<usize> = (0..n).filter(|&head| head != word).collect();
+            heads.sort_by(|&a, &b| row[b].total_cmp(&row[a]));
+            candidates.extend(heads.into_iter().take(considered).map(|head| (word, head)));
+        }
+        analysis.head_scores.fill(f32::NEG_INFINITY);
+        self.score_heads(&mut analysis, &candidates)?;
+        analysis.parse.heads = self.choose_heads(&analysis.head_scores, n);
+        // A tree may need an edge that was not considered.
+        let heads = &analysis.parse.heads;
+        let unseen = |&word: &usize| analysis.head_scores[word * n + heads[word]] == f32::NEG_INFINITY;
+        let needed: Vec<(usize, usize)> = (1..n).filter(unseen).map(|word| (word, heads[word])).collect();
+        self.score_heads(&mut analysis, &needed)?;
+        let edges: Vec<(usize, usize)> = (1..n).map(|word| (word, analysis.parse.heads[word])).collect();
+        let sides = self.sides(Task::Labels, &analysis, &edges)?;
+        let scores = evidence.label_scores(&self.by, &sides)?;
+        analysis.label_scores = scores.iter().flatten().map(|&score| score as f32).collect();
+        let names = self.labels();
+        for (word, head) in edges {
+            let scores = analysis.scores_of_labels(word, names.len());
+            let label = self.choose_label(scores, head);
+            let label_probability = probability(scores, None, label);
+            let head_probability = probability(analysis.scores_of_heads(word), Some(word), head);
+            analysis.parse.labels[word].clone_from(&names[label]);
+            analysis.parse.label_probabilities[word] = label_probability;
+            analysis.parse.head_probabilities[word] = head_probability;
+        }
+        Ok(analysis)
+    }
+
+    /// Scores edges (dependent, head) by the rule in use.
+    fn score_heads(&self, analysis: &mut Analysis, edges: &[(usize, usize)]) -> Result<()> {
+        let (rows, n) = (self.vectors(Task::Heads, analysis, edges)?, analysis.positions());
+        let scores = self.evidence()?.head_scores(&self.by, &rows, self.scorer(Task::Heads).model().dims())?;
+        for (&(word, head), score) in edges.iter().zip(scores) {
+            analysis.head_scores[word * n + head] = score as f32;
+        }
+        Ok(())
+    }
+
+    /// Edges (dependent, head) of a sentence as sides, compared with all training edges.
+    pub(crate) fn sides(&self, task: Task, analysis: &Analysis, edges: &[(usize, usize)]) -> Result<Vec<Side>> {
+        let rows = self.vectors(task, analysis, edges)?;
+        let dims = self.scorer(task).model().dims();
+        Ok(rows.chunks(dims.max(1)).map(|row| Side::new(task, row.to_vec(), None)).collect())
+    }
+
+    /// The vectors of edges (dependent, head) of a sentence, flat.
+    pub(crate) fn vectors(&self, task: Task, analysis: &Analysis, edges: &[(usize, usize)]) -> Result<Vec<f32>> {
+        if edges.is_empty() {
+            return Ok(Vec::new());
+        }
+        let states = match task {
+            Task::Heads => &analysis.head_states,
+            Task::Labels => &analysis.label_states,
+        };
+        let (dependents, heads): (Vec<u32>, Vec<u32>) =
+            edges.iter().map(|&(dependent, head)| (dependent as u32, head as u32)).unzip();
+        let rows = self.scorer(task).model().edge_rows(states, &dependents, &heads)?;
+        Ok(rows.flatten_all()?.to_vec1::<f32>()?)
+    }
+}

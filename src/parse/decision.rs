@@ -1,0 +1,186 @@
+//! A decision: the candidates that the decoder allows, the one that was chosen and the one that came second, under a
+//! rule. Rationales, roll-ups, contrasts and flip sets are functions of a decision and its evidence.
+
+use super::{Analysis, Parser, probability};
+use crate::error::{Error, Result};
+use crate::evidence::Side;
+use crate::task::Task;
+use std::sync::OnceLock;
+
+/// What is chosen: a head, or a label.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Choice {
+    /// The position of a head, 0 for ROOT.
+    Head(usize),
+    /// The number of a label.
+    Label(u32),
+}
+
+/// One of the alternatives of a decision.
+#[derive(Clone, Debug)]
+pub struct Candidate {
+    /// What it is.
+    pub choice: Choice,
+    /// Its score by the rule.
+    pub score: f64,
+    /// Its probability among all heads, or all labels.
+    pub probability: f32,
+    side: OnceLock<Side>,
+}
+
+/// A decision about a word: its head, or the label of its edge.
+#[derive(Clone, Debug)]
+pub struct Decision {
+    /// The id of the word.
+    pub dependent: usize,
+    /// The head of the word, 0 for ROOT.
+    pub head: usize,
+    candidates: Vec<Candidate>,
+    /// The place of what was chosen.
+    chosen: usize,
+    /// The place of the best of the others; `None` where the decoder allows no other.
+    runner_up: Option<usize>,
+}
+
+impl Decision {
+    /// What was chosen.
+    pub fn chosen(&self) -> &Candidate {
+        &self.candidates[self.chosen]
+    }
+
+    /// The best of the others; `None` where the decoder allows no other.
+    pub fn runner_up(&self) -> Option<&Candidate> {
+        self.runner_up.map(|place| &self.candidates[place])
+    }
+
+    /// The others, the best first, of equals the first.
+    pub fn others(&self) -> Vec<&Candidate> {
+        let mut others = self.in_order();
+        others.sort_by(|a, b| b.score.total_cmp(&a.score));
+        others
+    }
+
+    /// The others in the order of their positions or numbers.
+    pub(crate) fn in_order(&self) -> Vec<&Candidate> {
+        self.candidates.iter().enumerate().filter(|(at, _)| *at != self.chosen).map(|(_, other)| other).collect()
+    }
+
+    /// How much what was chosen is ahead of another candidate; below zero where only the tree as a whole spoke for it.
+    pub fn margin(&self, other: &Candidate) -> f64 {
+        self.chosen().score - other.score
+    }
+
+    /// Whether another candidate has a higher score, so that not the evidence but the tree as a whole decided.
+    pub fn is_forced(&self) -> bool {
+        self.runner_up().is_some_and(|second| self.margin(second) < 0.0)
+    }
+
+    fn new(dependent: usize, head: usize, candidates: Vec<Candidate>, chosen: Choice) -> Option<Self> {
+        let chosen = candidates.iter().position(|candidate| candidate.choice == chosen)?;
+        let others = (0..candidates.len()).filter(|&at| at != chosen);
+        let order = |&a: &usize, &b: &usize| candidates[a].score.total_cmp(&candidates[b].score).then(b.cmp(&a));
+        let runner_up = others.max_by(order);
+        Some(Self { dependent, head, candidates, chosen, runner_up })
+    }
+}
+
+impl Parser {
+    /// The two decisions about each of some words: its head, and the label of its edge. The sides of what was chosen and
+    /// of the runner-up are computed together; those of other candidates when they are asked for.
+    pub(crate) fn decisions(&self, analysis: &Analysis, words: &[usize]) -> Result<Vec<[Decision; 2]>> {
+        let n = analysis.positions();
+        if let Some(word) = words.iter().find(|&&word| word == 0 || word >= n) {
+            let message = format!("there is no word {word}: the sentence has {} words, counted from 1", n - 1);
+            return Err(Error::Explanation { message });
+        }
+        let missing =
+            || Error::Explanation { message: "the parse has a label that the model does not know".to_string() };
+        let mut decisions = Vec::with_capacity(words.len());
+        for &word in words {
+            let attachment = self.head_decision(analysis, word).ok_or_else(missing)?;
+            decisions.push([attachment, self.label_decision(analysis, word).ok_or_else(missing)?]);
+        }
+        let (mut head_edges, mut label_edges) = (Vec::new(), Vec::new());
+        for [attachment, labelling] in &decisions {
+            let compared = std::iter::once(attachment.chosen()).chain(attachment.runner_up());
+            head_edges.extend(compared.filter_map(|candidate| candidate.edge(attachment)));
+            label_edges.push((labelling.dependent, labelling.head));
+        }
+        let mut head_sides = self.sides(Task::Heads, analysis, &head_edges)?.into_iter();
+        let mut label_sides = self.sides(Task::Labels, analysis, &label_edges)?.into_iter();
+        for [attachment, labelling] in &decisions {
+            for candidate in std::iter::once(attachment.chosen()).chain(attachment.runner_up()) {
+                head_sides.next().into_iter().for_each(|side| drop(candidate.side.set(side)));
+            }
+            if let Some(edge) = label_sides.next() {
+                for candidate in &labelling.candidates {
+                    if let Choice::Label(label) = candidate.choice {
+                        let _ = candidate.side.set(edge.with_label(Some(label)));
+                    }
+                }
+            }
+        }
+        Ok(decisions)
+    }
+
+    /// The side of a candidate.
+    pub(crate) fn side<'a>(
+        &self,
+        analysis: &Analysis,
+        decision: &Decision,
+        candidate: &'a Candidate,
+    ) -> Result<&'a Side> {
+        if candidate.side.get().is_none() {
+            self.compute_sides(analysis, decision, &[candidate])?;
+        }
+        candidate.side.get().ok_or_else(|| Error::Tensor { message: "an edge has no vector".to_string() })
+    }
+
+    /// Computes the sides of several candidates at once.
+    pub(crate) fn compute_sides(
+        &self,
+        analysis: &Analysis,
+        decision: &Decision,
+        candidates: &[&Candidate],
+    ) -> Result<()> {
+        let new: Vec<&&Candidate> = candidates.iter().filter(|candidate| candidate.side.get().is_none()).collect();
+        let edges: Vec<(usize, usize)> = new.iter().filter_map(|candidate| candidate.edge(decision)).collect();
+        for (candidate, side) in new.iter().zip(self.sides(Task::Heads, analysis, &edges)?) {
+            let _ = candidate.side.set(side);
+        }
+        Ok(())
+    }
+
+    /// Which head: all positions but the word itself that the rule considered.
+    fn head_decision(&self, analysis: &Analysis, word: usize) -> Option<Decision> {
+        let (scores, chosen) = (analysis.scores_of_heads(word), analysis.parse.heads[word]);
+        let allowed = (0..scores.len()).filter(|&head| head != word && scores[head] > f32::NEG_INFINITY);
+        let candidate =
+            |head: usize| Candidate::new(Choice::Head(head), scores[head], probability(scores, Some(word), head));
+        Decision::new(word, chosen, allowed.map(candidate).collect(), Choice::Head(chosen))
+    }
+
+    /// Which label: in a tree, `root` for the edge from ROOT and for no other.
+    fn label_decision(&self, analysis: &Analysis, word: usize) -> Option<Decision> {
+        let (scores, head) = (analysis.scores_of_labels(word, self.labels().len()), analysis.parse.heads[word]);
+        let chosen = self.tables().vocabulary.label(&analysis.parse.labels[word])?;
+        let allowed = (0..scores.len()).filter(|&label| self.allows_label(label, head) || label == chosen as usize);
+        let candidate =
+            |label: usize| Candidate::new(Choice::Label(label as u32), scores[label], probability(scores, None, label));
+        Decision::new(word, head, allowed.map(candidate).collect(), Choice::Label(chosen))
+    }
+}
+
+impl Candidate {
+    fn new(choice: Choice, score: f32, probability: f32) -> Self {
+        Self { choice, score: f64::from(score), probability, side: OnceLock::new() }
+    }
+
+    /// The edge that it is, where heads are decided on.
+    fn edge(&self, decision: &Decision) -> Option<(usize, usize)> {
+        match self.choice {
+            Choice::Head(head) => Some((decision.dependent, head)),
+            Choice::Label(_) => None,
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! The nearest neighbours: only the nearest training edges of all count, by their similarity. For a label, those of
+//! them that have it.
+
+use super::{Scale, Scoring};
+
+/// The mean of the nearest similarities.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Knn {
+    pub(super) neighbors: usize,
+}
+
+impl Scoring for Knn {
+    fn name(&self) -> &'static str {
+        "knn"
+    }
+
+    fn describe(&self) -> String {
+        format!("the {} nearest training edges count, by their similarity", self.neighbors)
+    }
+
+    fn setting(&self) -> Option<(&'static str, serde_json::Value)> {
+        Some(("neighbors", serde_json::json!(self.neighbors)))
+    }
+
+    fn neighbors(&self) -> Option<usize> {
+        Some(self.neighbors)
+    }
+
+    fn contribution(&self, similarity: f32, scale: Scale, _count: u64) -> f64 {
+        scale.factor * f64::from(similarity) / self.neighbors.max(1) as f64
+    }
+
+    fn check(&self, _cosine: bool) -> Result<(), String> {
+        match self.neighbors {
+            0 => Err("the knn rule needs `neighbors` of 1 or more".to_string()),
+            _ => Ok(()),
+        }
+    }
+}

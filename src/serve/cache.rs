@@ -1,0 +1,80 @@
+//! A cache of analyses by slow rules, for the next click on an edge of the same sentences.
+
+use super::snapshot::Snapshot;
+use crate::parse::Analysis;
+use crate::rule::Rule;
+use crate::treebank::Sentence;
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+
+/// Requests in the cache; the analyses of long sentences take some megabytes each.
+const MOST: usize = 16;
+
+/// The analyses of the sentences of a request.
+pub(super) type Analyses = Arc<Vec<Option<Analysis>>>;
+
+/// The last few requests, the newest first.
+#[derive(Debug, Default)]
+pub(super) struct AnalysisCache {
+    entries: Mutex<VecDeque<(Key, Analyses)>>,
+}
+
+/// What an analysis depends on.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Key {
+    generation: u64,
+    fingerprint: String,
+    rule: Rule,
+    words: Vec<Vec<String>>,
+}
+
+impl Key {
+    pub(super) fn new(snapshot: &Snapshot, rule: &Rule, sentences: &[Sentence]) -> Self {
+        let words = sentences.iter().map(|sentence| sentence.forms().map(str::to_string).collect()).collect();
+        Self { generation: snapshot.generation, fingerprint: snapshot.fingerprint.clone(), rule: rule.clone(), words }
+    }
+}
+
+impl AnalysisCache {
+    pub(super) fn get(&self, key: &Key) -> Option<Analyses> {
+        let mut entries = self.entries.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let place = entries.iter().position(|(own, _)| own == key)?;
+        let found = entries.remove(place)?;
+        let analyses = found.1.clone();
+        entries.push_front(found);
+        Some(analyses)
+    }
+
+    pub(super) fn put(&self, key: Key, analyses: &Analyses) {
+        let mut entries = self.entries.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        entries.push_front((key, analyses.clone()));
+        entries.truncate(MOST);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    fn key(generation: u64, word: &str) -> Key {
+        let words = vec![vec![word.to_string()]];
+        Key { generation, fingerprint: String::new(), rule: Rule::knn(3).unwrap(), words }
+    }
+
+    #[test]
+    fn the_last_few_are_cached_and_another_generation_or_rule_is_another_analysis() {
+        let cache = AnalysisCache::default();
+        cache.put(key(1, "first"), &Arc::new(vec![None]));
+        assert!(cache.get(&key(1, "first")).is_some());
+        assert!(cache.get(&key(2, "first")).is_none());
+        assert!(cache.get(&Key { rule: Rule::sum(), ..key(1, "first") }).is_none());
+        for number in 0..MOST - 1 {
+            cache.put(key(1, &number.to_string()), &Arc::default());
+        }
+        assert_eq!(cache.get(&key(1, "first")).map(|analyses| analyses.len()), Some(1), "used lately");
+        cache.put(key(1, "one more"), &Arc::default());
+        assert!(cache.get(&key(1, "first")).is_some());
+        assert!(cache.get(&key(1, "0")).is_none(), "the oldest goes first");
+    }
+}
