@@ -2,6 +2,7 @@
 
 mod jsonl;
 mod npy;
+#[cfg(feature = "parquet")]
 mod parquet;
 
 use super::machine::Machine;
@@ -99,7 +100,13 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let out = BufWriter::new(std::io::stdout());
     let mut sink: Box<dyn Sink> = match args.format.as_str() {
         "npy" => Box::new(npy::Npy::new(out, args.count as usize)),
+        #[cfg(feature = "parquet")]
         "parquet" => Box::new(parquet::Parquet::new(out)?),
+        #[cfg(not(feature = "parquet"))]
+        "parquet" => anyhow::bail!(
+            "this citree was built without parquet; build it with `cargo install citree --features parquet`, or use \
+             --format jsonl"
+        ),
         _ => Box::new(jsonl::Jsonl::new(out)),
     };
     let query = NeighborQuery {

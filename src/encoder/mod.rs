@@ -9,7 +9,7 @@ pub mod word_vectors;
 
 pub use batch::{Batch, length_batches};
 pub use parameters::{Init, Parameters};
-pub use pretrained::Pretrained;
+pub use pretrained::{Pretrained, Sources};
 pub use vocabulary::{Numbered, Vocabulary};
 
 use crate::config::{BertLayers, Config};

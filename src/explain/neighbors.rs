@@ -8,7 +8,6 @@ use crate::task::Task;
 use crate::treebank::Sentence;
 use citree_index::Hit;
 use serde::Serialize;
-use utoipa::ToSchema;
 
 /// What to retrieve.
 #[derive(Clone, Copy, Debug)]
@@ -124,7 +123,8 @@ impl Explainer {
 }
 
 /// An edge with its words and those of its neighbours: a line of `citree neighbors`.
-#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "serve", derive(utoipa::ToSchema))]
 pub struct NamedEdge {
     /// What names its sentence.
     pub sent_id: String,
@@ -145,7 +145,8 @@ pub struct NamedEdge {
 }
 
 /// A training edge near to another one, with its words.
-#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "serve", derive(utoipa::ToSchema))]
 pub struct NamedNeighbor {
     /// Its number in the index.
     pub edge: u32,
