@@ -28,3 +28,13 @@ fn an_index_of_version_1_opens_and_answers_as_when_it_was_written() {
         assert_eq!((answer.hits[0].edge, answer.exact), (number as u32, false));
     }
 }
+
+#[test]
+fn the_same_records_still_give_the_same_bytes() {
+    let built = tempfile::tempdir().unwrap();
+    Treebank::to_freeze().build(built.path());
+    for name in ["manifest", "edges", "heads", "labels"] {
+        let read = |folder: &Path| std::fs::read(folder.join("gen-000001").join(name)).unwrap();
+        assert!(read(built.path()) == read(&folder(1)), "{name} differs from the file of version 1");
+    }
+}
