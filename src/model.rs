@@ -10,7 +10,7 @@ use crate::score::Scorer;
 use crate::support::{Task, support_rows, support_sums};
 use crate::treebank::Splits;
 use candle_core::Device;
-use citree_index::Sums;
+use citree_index::sums::Sums;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 

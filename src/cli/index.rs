@@ -50,7 +50,7 @@ pub fn build_index(
         let (name, done, total) = match step {
             Step::Encoding { done, total } => ("encoding".to_string(), done as u64, total as u64),
             Step::Indexing(progress) => (
-                format!("{:?}: {}", progress.space, phase(progress.phase)).to_lowercase(),
+                format!("{}: {}", ["heads", "labels"][progress.space], phase(progress.phase)),
                 progress.done,
                 progress.total,
             ),

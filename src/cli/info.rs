@@ -4,6 +4,7 @@ use super::machine::Machine;
 use citree::encoder::pretrained::Contents;
 use citree::indexing::{Grouping, TrainingEdges};
 use citree::model::Model;
+use citree::support::Task;
 use citree_index::{Metric, SpaceFacts};
 use serde_json::{Value, json};
 use std::io::Write;
@@ -85,13 +86,13 @@ fn index(edges: &TrainingEdges, bundle: &Path) -> anyhow::Result<Value> {
     let (index, manifest) = (edges.index(), edges.index().manifest());
     Ok(json!({
         "generation": index.generation(),
-        "edges": manifest.edges,
-        "sentences": manifest.sentences,
+        "edges": manifest.records,
+        "sentences": manifest.sources,
         "documents": edges.group_names(Grouping::Document).len(),
         "genres": edges.group_names(Grouping::Genre),
-        "treebank": hex(&manifest.treebank),
-        "heads": space(&manifest.heads),
-        "labels": space(&manifest.label_space),
+        "treebank": hex(&manifest.content),
+        "heads": space(edges.facts(Task::Heads)),
+        "labels": space(edges.facts(Task::Labels)),
         "bytes": size(&bundle.join("index"))?,
     }))
 }

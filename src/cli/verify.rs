@@ -32,7 +32,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let edges = TrainingEdges::open(&args.bundle, &model)?;
     let mut out = std::io::stdout().lock();
     let index = edges.index();
-    let problem = index.verify().err().map(|error| error.to_string());
+    let problem = index.verify().err().map(|error| citree::error::Error::from(error).to_string());
     let unread = || (0..edges.sentences()).find_map(|number| edges.sentence(number).err());
     let altered = || Pretrained::check(&args.bundle, model.config.bert.train).err();
     match problem.or_else(|| unread().or_else(altered).map(|error| error.to_string())) {
@@ -42,7 +42,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         }
         None => {
             let manifest = index.manifest();
-            let (generation, edges, sentences) = (index.generation(), manifest.edges, manifest.sentences);
+            let (generation, edges, sentences) = (index.generation(), manifest.records, manifest.sources);
             writeln!(out, "all is well: generation {generation}, {edges} edges of {sentences} sentences")?;
             Ok(ExitCode::SUCCESS)
         }

@@ -116,7 +116,7 @@ impl Explainer {
         let cite = |&&(edge, part): &&(u32, f64)| -> Result<Citation> {
             let own = if self.evidence.range(chosen).contains(&edge) { chosen } else { other };
             let similarity = self.edges().space(chosen.task).similarity(own.row(), edge).unwrap_or_default();
-            let citation = self.cite(&Hit { edge, similarity }, chosen, None, 0.0, None)?;
+            let citation = self.cite(&Hit { record: edge, similarity }, chosen, None, 0.0, None)?;
             Ok(Citation { margin_share: Some(share(part, margin)), ..citation })
         };
         let strongest = order.iter().filter(|(_, part)| *part > 0.0).take(count);
@@ -158,7 +158,7 @@ impl Explainer {
             let voters = evidence.voters(inference, side)?;
             return Ok(voters
                 .iter()
-                .map(|hit| (hit.edge, evidence.weight(inference, hit.similarity, count)))
+                .map(|hit| (hit.record, evidence.weight(inference, hit.similarity, count)))
                 .collect());
         }
         let similarities = evidence.similarities(side)?;

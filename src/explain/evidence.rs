@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::indexing::TrainingEdges;
 use crate::model::Model;
 use crate::support::Task;
-use citree_index::{Hit, Sums};
+use citree_index::{Hit, sums::Sums};
 use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
@@ -84,14 +84,14 @@ impl Evidence {
     /// The same without some edges, as if they had never been in the treebank; `left_out` is asked of the number of each
     /// edge and that of its sentence.
     pub fn without(&self, left_out: impl Fn(u32, u32) -> bool) -> Self {
-        let count = self.edges.index().manifest().edges as u32;
+        let count = self.edges.index().manifest().records as u32;
         let gone: Vec<bool> = (0..count)
             .map(|edge| {
-                let record = self.edges.index().edge(edge);
+                let record = self.edges.record(edge);
                 !self.counts(edge) || record.is_none_or(|record| left_out(edge, record.sentence))
             })
             .collect();
-        let kept = |label| self.edges.index().edges_of(label).filter(|edge| !gone[*edge as usize]).count() as u64;
+        let kept = |label| self.edges.index().records_of(label).filter(|edge| !gone[*edge as usize]).count() as u64;
         let counts = (0..self.counts.len() as u32).map(kept).collect();
         let (sums, total) = ([OnceLock::new(), OnceLock::new()], OnceLock::new());
         Self { edges: self.edges.clone(), counts, sums, total, left_out: gone, ..*self }
@@ -103,7 +103,7 @@ impl Evidence {
             let space = self.edges.space(task);
             let mut sums = Sums::new(self.counts.len(), space.dims());
             for label in 0..self.counts.len() {
-                for edge in self.edges.index().edges_of(label as u32).filter(|edge| self.counts(*edge)) {
+                for edge in self.edges.index().records_of(label as u32).filter(|edge| self.counts(*edge)) {
                     space.row(edge).into_iter().for_each(|row| sums.add(label, row));
                 }
             }
@@ -164,7 +164,7 @@ impl Evidence {
     /// The numbers of the edges of a side, those left out among them.
     pub fn range(&self, side: &Side) -> Range<u32> {
         match side.label {
-            Some(label) => self.edges.index().edges_of(label),
+            Some(label) => self.edges.index().records_of(label),
             None => 0..self.edges.space(side.task).count() as u32,
         }
     }
@@ -251,7 +251,7 @@ impl Evidence {
         let counts = |edge| self.counts(edge);
         let mut nearest = self.edges.space(side.task).nearest(&side.row).count(count);
         if let Some(label) = side.label {
-            nearest = nearest.label(label);
+            nearest = nearest.class(label);
         }
         if self.is_partial() {
             nearest = nearest.filter(&counts);
@@ -275,9 +275,9 @@ impl Evidence {
         let mut hits: Vec<Hit> = (first..)
             .zip(similarities)
             .filter(|(edge, _)| self.counts(*edge))
-            .map(|(edge, &similarity)| Hit { edge, similarity })
+            .map(|(edge, &similarity)| Hit { record: edge, similarity })
             .collect();
-        let order = |a: &Hit, b: &Hit| b.similarity.total_cmp(&a.similarity).then(a.edge.cmp(&b.edge));
+        let order = |a: &Hit, b: &Hit| b.similarity.total_cmp(&a.similarity).then(a.record.cmp(&b.record));
         if hits.len() > count {
             hits.select_nth_unstable_by(count, order);
             hits.truncate(count);
@@ -325,7 +325,7 @@ impl Evidence {
         };
         if side.label.is_some() {
             let range = self.range(side);
-            hits.retain(|hit| range.contains(&hit.edge));
+            hits.retain(|hit| range.contains(&hit.record));
         }
         Ok(hits)
     }

@@ -302,11 +302,11 @@ impl Explainer {
         total: f64,
         margin: Option<f64>,
     ) -> Result<Citation> {
-        let (record, source) = self.edges().source(hit.edge)?;
-        let own = self.says(hit.edge, chosen)?;
-        let difference = rival.map(|rival| Ok::<_, Error>(own - self.says(hit.edge, rival)?)).transpose()?;
+        let (record, source) = self.edges().source(hit.record)?;
+        let own = self.says(hit.record, chosen)?;
+        let difference = rival.map(|rival| Ok::<_, Error>(own - self.says(hit.record, rival)?)).transpose()?;
         Ok(Citation {
-            edge: hit.edge,
+            edge: hit.record,
             source,
             dependent: record.dependent as usize,
             head: record.head as usize,
@@ -325,7 +325,7 @@ impl Explainer {
         }
         if let Inference::Knn { .. } = inference {
             let voters = evidence.voters(inference, side)?;
-            let vote = voters.iter().find(|hit| hit.edge == edge);
+            let vote = voters.iter().find(|hit| hit.record == edge);
             return Ok(vote.map_or(0.0, |hit| evidence.weight(inference, hit.similarity, 1)));
         }
         let similarity = self.edges().space(side.task).similarity(side.row(), edge).unwrap_or_default();
@@ -334,9 +334,7 @@ impl Explainer {
 
     /// The share of nearest edges that a search finds, measured when the index was built; `None` where all are compared.
     pub fn recall(&self, task: Task) -> Option<f32> {
-        let manifest = self.edges().index().manifest();
-        let facts = if task == Task::Heads { &manifest.heads } else { &manifest.label_space };
-        facts.graph.map(|graph| graph.recall)
+        self.edges().facts(task).graph.map(|graph| graph.recall)
     }
 }
 

@@ -145,7 +145,7 @@ impl Explainer {
             let voters = evidence.voters(inference, all)?;
             let vote = |label| {
                 let range = evidence.range(&side(label));
-                let votes = voters.iter().filter(|hit| range.contains(&hit.edge));
+                let votes = voters.iter().filter(|hit| range.contains(&hit.record));
                 votes.map(|hit| evidence.weight(inference, hit.similarity, 1)).fold(0.0, std::ops::Add::add)
             };
             return Ok((0..labels).map(vote).collect());

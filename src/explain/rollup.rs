@@ -190,12 +190,12 @@ impl Explainer {
         let (index, inference) = (self.edges().index(), self.inference());
         let groups = match grouping {
             Some(grouping) => index.groupings().get(grouping.place()).map_or(0, |groups| *groups as usize),
-            None => index.manifest().labels as usize,
+            None => index.manifest().classes as usize,
         };
         let mut parts = vec![None; groups];
         let group = |edge: u32| match grouping {
             Some(grouping) => index.group(grouping.place(), edge),
-            None => index.edge(edge).map(|edge| edge.label),
+            None => index.record(edge).map(|record| record.class),
         };
         let mut add = |edge: u32, part: f64| {
             let group = group(edge).and_then(|group| parts.get_mut(group as usize));
@@ -203,7 +203,7 @@ impl Explainer {
         };
         if let Inference::Knn { .. } = inference {
             for hit in self.evidence.voters(inference, side)? {
-                add(hit.edge, self.evidence.weight(inference, hit.similarity, 1));
+                add(hit.record, self.evidence.weight(inference, hit.similarity, 1));
             }
         } else {
             let (similarities, count) = (self.evidence.similarities(side)?, self.evidence.count(side));

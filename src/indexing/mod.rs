@@ -1,6 +1,7 @@
 //! The index of a bundle: every gold edge of a treebank as both models see it, with the sentences it comes from.
 //!
-//! The crate `citree_index` keeps rows and numbers; here they get their sentences, labels and names back.
+//! The crate `citree_index` stores rows and opaque records. Here a record is an [`Edge`]: its source is a sentence, its class
+//! a label, and its two spaces are those of the [`Task`]s.
 
 mod build;
 mod groups;
@@ -9,12 +10,12 @@ mod record;
 
 pub use build::{Built, Step, build};
 pub use groups::{GroupNames, Grouping, prefix};
-pub use record::{Source, TrainingSentence, TrainingWord};
+pub use record::{Edge, Source, TrainingSentence, TrainingWord};
 
 use crate::error::{Error, Result};
 use crate::model::Model;
 use crate::support::Task;
-use citree_index::{Edge, Index, Space};
+use citree_index::{Index, Space, SpaceFacts};
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
@@ -44,7 +45,7 @@ impl TrainingEdges {
             other => other.into(),
         })?;
         index.require_model(&model.fingerprint()?)?;
-        let sources = vec![OnceLock::new(); index.manifest().sentences as usize];
+        let sources = vec![OnceLock::new(); index.manifest().sources as usize];
         let labels = model.tables.vocabulary.labels().to_vec();
         Ok(Self { index, labels, names: OnceLock::new(), sources, places: OnceLock::new() })
     }
@@ -61,10 +62,25 @@ impl TrainingEdges {
 
     /// The rows of one of the two models.
     pub fn space(&self, task: Task) -> &Space {
+        let [heads, labels] = self.index.spaces();
         match task {
-            Task::Heads => self.index.heads(),
-            Task::Labels => self.index.labels(),
+            Task::Heads => heads,
+            Task::Labels => labels,
         }
+    }
+
+    /// What the index says about the rows of one of the two models.
+    pub fn facts(&self, task: Task) -> &SpaceFacts {
+        let [heads, labels] = &self.index.manifest().spaces;
+        match task {
+            Task::Heads => heads,
+            Task::Labels => labels,
+        }
+    }
+
+    /// An edge by its number.
+    pub fn record(&self, edge: u32) -> Option<Edge> {
+        self.index.record(edge).map(Edge::from)
     }
 
     /// The name of a label.
@@ -74,7 +90,7 @@ impl TrainingEdges {
 
     /// An edge and the sentence it is in.
     pub fn edge(&self, edge: u32) -> Result<(Edge, TrainingSentence<'_>)> {
-        let record = self.index.edge(edge).ok_or_else(|| damaged(format!("no edge {edge}")))?;
+        let record = self.record(edge).ok_or_else(|| damaged(format!("no edge {edge}")))?;
         let sentence = self.sentence(record.sentence)?;
         let words = sentence.words.len() as u32;
         if record.dependent == 0 || record.dependent > words || record.head > words {
@@ -85,14 +101,13 @@ impl TrainingEdges {
 
     /// A sentence by its number.
     pub fn sentence(&self, number: u32) -> Result<TrainingSentence<'_>> {
-        let bytes = self.index.sentence(number).and_then(TrainingSentence::decode);
+        let bytes = self.index.source(number).and_then(TrainingSentence::decode);
         bytes.ok_or_else(|| damaged(format!("no sentence {number}")))
     }
 
     /// An edge and what a citation shows of its sentence.
     pub fn source(&self, edge: u32) -> Result<(Edge, Arc<Source>)> {
-        let known =
-            self.index.edge(edge).and_then(|record| Some((record, self.sources.get(record.sentence as usize)?)));
+        let known = self.record(edge).and_then(|record| Some((record, self.sources.get(record.sentence as usize)?)));
         if let Some((record, Some(source))) = known.map(|(record, place)| (record, place.get())) {
             let words = source.words.len() as u32;
             if record.dependent > 0 && record.dependent <= words && record.head <= words {
@@ -109,7 +124,7 @@ impl TrainingEdges {
 
     /// How many sentences there are.
     pub fn sentences(&self) -> u32 {
-        self.index.manifest().sentences as u32
+        self.index.manifest().sources as u32
     }
 
     /// The names of the groups of a grouping.

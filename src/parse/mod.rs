@@ -11,7 +11,7 @@ use crate::score::{Scorer, best};
 use crate::support::{Task, support_rows};
 use crate::treebank::Sentence;
 use candle_core::Device;
-use citree_index::Sums;
+use citree_index::sums::Sums;
 use rayon::prelude::*;
 
 /// Longer sentences are refused: the candidates grow with the square of the length.

@@ -215,7 +215,7 @@ impl Ready {
             generation: current.generation,
             fingerprint: current.fingerprint.clone(),
             system: current.system.clone(),
-            edges: edges.index().manifest().edges,
+            edges: edges.index().manifest().records,
             sentences: edges.sentences(),
             labels: current.labels,
             version: env!("CARGO_PKG_VERSION"),
