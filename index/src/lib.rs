@@ -58,3 +58,12 @@ pub use rows::Hit;
 pub use search::{Answer, Nearest};
 pub use space::Space;
 pub use space_writer::{GraphSpec, Phase, SpaceSpec};
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_readme_shows_the_example_of_the_documentation() {
+        let example = format!("```rust\n{}```", include_str!("../doc/example.md"));
+        assert!(include_str!("../README.md").contains(&example));
+    }
+}
