@@ -76,8 +76,8 @@ pub enum Error {
         remedy: String,
     },
     /// The index of training edges is missing, damaged, busy or of another make.
-    #[error(transparent)]
-    Index(#[from] citree_index::Error),
+    #[error("{0}{command}", command = index_command(.0))]
+    Index(citree_index::Error),
     /// The requested device is not available.
     #[error("device {device}: {message}")]
     Device {
@@ -195,6 +195,45 @@ impl Error {
     }
 }
 
+impl From<citree_index::Error> for Error {
+    fn from(error: citree_index::Error) -> Self {
+        Self::Index(error)
+    }
+}
+
+/// The command that builds the index of the bundle, for errors that advise to build it.
+fn index_command(error: &citree_index::Error) -> String {
+    use citree_index::Error as Index;
+    let path = match error {
+        Index::Missing { path, .. }
+        | Index::Foreign { path, .. }
+        | Index::Version { path, .. }
+        | Index::Length { path, .. }
+        | Index::Damaged { path, .. }
+        | Index::Model { path, .. } => path,
+        _ => return String::new(),
+    };
+    let bundle = path.ancestors().find(|folder| folder.ends_with("index")).and_then(Path::parent);
+    bundle.map_or_else(String::new, |bundle| {
+        format!(" (`citree index {} --treebank TRAIN.conllu` builds it)", bundle.display())
+    })
+}
+
 fn after_colon(text: &str) -> String {
     if text.is_empty() { String::new() } else { format!(": {text}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_of_the_index_names_the_command_that_builds_it() {
+        let missing = |path: &str| citree_index::Error::Missing { path: path.into(), remedy: "build one first" };
+        assert_eq!(
+            Error::from(missing("en.citree/index")).to_string(),
+            "en.citree/index holds no index: build one first (`citree index en.citree --treebank TRAIN.conllu` builds it)"
+        );
+        assert_eq!(Error::from(missing("elsewhere")).to_string(), "elsewhere holds no index: build one first");
+    }
 }

@@ -11,7 +11,7 @@ use crate::support::{support_rows, support_sums};
 use crate::task::Task;
 use crate::treebank::Splits;
 use candle_core::Device;
-use citree_index::Sums;
+use citree_index::sums::Sums;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -6,7 +6,7 @@ use crate::encoder::{Batch, Numbered, length_batches};
 use crate::error::Result;
 use crate::task::Task;
 use candle_core::{Device, Tensor};
-use citree_index::Sums;
+use citree_index::sums::Sums;
 use rayon::prelude::*;
 
 /// Batches encoded before their rows are added up; bounds the memory.

@@ -1,51 +1,48 @@
-//! Building an index: edges in the order of the treebank, then everything else at once.
+//! Building an index: sources and records one by one, then everything that is computed from them.
 
 use std::path::{Path, PathBuf};
 
 use crate::{
-    container::Writer,
-    edges::{Edge, EdgeWriter},
+    container::{FACTS, Writer},
     error::{Error, Result},
-    format::FACTS,
     generation::{Draft, MANIFEST},
     meta::{self, Manifest},
-    writer::{GraphSpec, Phase, SpaceSpec, SpaceWriter},
+    records::{Record, RecordWriter},
+    space_writer::{GraphSpec, Phase, SpaceSpec, SpaceWriter},
 };
 
 pub(crate) const MANIFEST_KIND: u32 = 3;
 pub(crate) const MANIFEST_SECTION: u32 = 1;
-pub(crate) const EDGES: &str = "edges";
-pub(crate) const HEADS: &str = "heads";
-pub(crate) const LABELS: &str = "labels";
+// File names are part of the format. They come from the program for which the format was made, a dependency parser.
+pub(crate) const RECORDS: &str = "edges";
+pub(crate) const SPACES: [&str; 2] = ["heads", "labels"];
 
 /// What an index will hold.
 #[derive(Clone, Debug)]
 pub struct Spec {
-    /// The space of edge identification.
-    pub heads: SpaceSpec,
-    /// The space of label classification.
-    pub labels: SpaceSpec,
-    /// How many edges of each label will come.
-    pub label_counts: Vec<u64>,
-    /// Fingerprint of the model that makes the rows.
+    /// The two spaces: every record has a row in each.
+    pub spaces: [SpaceSpec; 2],
+    /// How many records of each class will be added.
+    pub class_counts: Vec<u64>,
+    /// Fingerprint of the model that computes the rows. [`Index::require_model`](crate::Index::require_model) compares it.
     pub model: Vec<u8>,
-    /// Hash of the treebank that the edges come from.
-    pub treebank: Vec<u8>,
-    /// How many groups each grouping has, at most 256 groupings and fewer than 2³¹ groups in all. Every edge is put into
-    /// one group of each, and the index keeps the sum of the rows of every group.
+    /// Hash of the data that the records come from.
+    pub content: Vec<u8>,
+    /// How many groups each grouping has: at most 256 groupings, and fewer than 2³¹ groups in total. Every record is in
+    /// one group of each grouping, and the index stores the sum of the rows of every group.
     pub groupings: Vec<u32>,
-    /// Bytes that mean something to the caller alone, such as the names of the groups; any number of them.
+    /// Bytes that only the caller interprets, such as the names of the groups. Any number of them.
     pub attachment: Vec<u8>,
-    /// How the graphs are grown.
+    /// How the graphs are built.
     pub graph: GraphSpec,
 }
 
-/// How far a build is.
+/// Progress of a build.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
-    /// The space that is being built.
-    pub space: Which,
-    /// What is being done.
+    /// The space that is being built: 0 or 1.
+    pub space: usize,
+    /// The current phase.
     pub phase: Phase,
     /// How much of it is done.
     pub done: u64,
@@ -53,83 +50,99 @@ pub struct Progress {
     pub total: u64,
 }
 
-/// One of the two spaces.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Which {
-    /// Edge identification.
-    Heads,
-    /// Label classification.
-    Labels,
-}
-
-/// An index being built. Dropping it unfinished leaves the folder as it was.
+/// An index being built. Dropping it before [`Builder::finish`] leaves the folder as it was.
+///
+/// ```
+/// use citree_index::{Builder, GraphSpec, Index, Metric, Record, SpaceSpec, Spec};
+///
+/// # let folder = tempfile::tempdir().expect("a temporary folder");
+/// # let folder = folder.path();
+/// let space = SpaceSpec { dims: 2, metric: Metric::Cosine };
+/// let mut builder = Builder::create(folder, Spec {
+///     spaces: [space; 2],
+///     class_counts: vec![1, 1],
+///     model: b"model".to_vec(),
+///     content: b"content".to_vec(),
+///     groupings: vec![2],
+///     attachment: b"names of the two groups".to_vec(),
+///     graph: GraphSpec::default(),
+/// })?;
+/// let source = builder.add_source(b"any bytes")?;
+/// builder.add(Record { source, class: 1, payload: [2, 0] }, &[1], [&[0.6, 0.8], &[1.0, 0.0]])?;
+/// builder.add(Record { source, class: 0, payload: [1, 2] }, &[0], [&[1.0, 0.0], &[0.0, 1.0]])?;
+/// let generation = builder.finish(&|progress| println!("{progress:?}"))?;
+///
+/// let index = Index::open(folder)?;
+/// assert_eq!(index.generation(), generation);
+/// assert_eq!(index.group(0, 1), Some(1), "records are ordered by class");
+/// assert_eq!(index.spaces()[0].group_sums(0), [1.0, 0.0, 0.6, 0.8]);
+/// # Ok::<(), citree_index::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Builder {
     spec: Spec,
-    edges: EdgeWriter,
-    heads: SpaceWriter,
-    labels: SpaceWriter,
-    // Last, so that files are closed before the folder goes.
+    records: RecordWriter,
+    spaces: [SpaceWriter; 2],
+    // Last, so that the files are closed before the folder is removed.
     draft: Draft,
 }
 
 impl Builder {
-    /// Begins a new generation in this folder, which is made if need be.
+    /// Begins a new generation of the index in this folder, which is created if necessary.
     ///
     /// # Errors
-    /// [`Error::Busy`] if another build is going on there; [`Error::Input`] if the spec does not make sense.
+    /// [`Error::Busy`] if another build is running there. [`Error::Input`] if the spec is invalid.
     pub fn create(folder: impl Into<PathBuf>, mut spec: Spec) -> Result<Self> {
         if !(2..=512).contains(&spec.graph.degree) || spec.graph.effort == 0 {
             return Err(Error::input("the degree of the graph", "2 to 512", spec.graph.degree));
         }
         let draft = Draft::begin(&folder.into())?;
-        let edges =
-            EdgeWriter::create(draft.path().join(EDGES), &spec.label_counts, &spec.groupings, &spec.attachment)?;
-        // Written already, and maybe large.
+        let path = draft.path();
+        let records = RecordWriter::create(path.join(RECORDS), &spec.class_counts, &spec.groupings, &spec.attachment)?;
+        // Already written, and possibly large.
         spec.attachment = Vec::new();
-        let heads = SpaceWriter::create(draft.path().join(HEADS), spec.heads, edges.starts())?;
-        let labels = SpaceWriter::create(draft.path().join(LABELS), spec.labels, edges.starts())?;
-        Ok(Self { spec, edges, heads, labels, draft })
+        let space = |at: usize| SpaceWriter::create(path.join(SPACES[at]), spec.spaces[at], records.starts());
+        let spaces = [space(0)?, space(1)?];
+        Ok(Self { spec, records, spaces, draft })
     }
 
-    /// Adds a sentence, as bytes that mean something to the caller, and returns its number: 0, 1, 2 and so on.
+    /// Adds a source, as bytes that only the caller interprets. Returns its number: 0, 1, 2 and so on.
     ///
     /// # Errors
     /// If it cannot be written.
-    pub fn add_sentence(&mut self, bytes: &[u8]) -> Result<u32> {
-        self.edges.add_sentence(bytes)
+    pub fn add_source(&mut self, bytes: &[u8]) -> Result<u32> {
+        self.records.add_source(bytes)
     }
 
-    /// Adds an edge with its group in each grouping and its rows in both spaces. Its number in the index is known only by
-    /// its label and order.
+    /// Adds a record with its group in each grouping and its row in each space.
+    ///
+    /// The index numbers records by class, and within a class in the order in which they were added.
     ///
     /// # Errors
-    /// [`Error::Input`] if the label, the groups or the rows do not fit the spec; else if it cannot be written.
-    pub fn add_edge(&mut self, edge: Edge, groups: &[u32], head_row: &[f32], label_row: &[f32]) -> Result<()> {
-        self.heads.fits(head_row)?;
-        self.labels.fits(label_row)?;
-        let place = self.edges.add(edge, groups)?;
-        self.heads.put(place, head_row)?;
-        self.labels.put(place, label_row)
+    /// [`Error::Input`] if the class, the groups or the rows do not fit the spec, or an I/O error.
+    pub fn add(&mut self, record: Record, groups: &[u32], rows: [&[f32]; 2]) -> Result<()> {
+        let pairs = || rows.into_iter().enumerate();
+        pairs().try_for_each(|(at, row)| self.spaces[at].fits(row))?;
+        let number = self.records.add(record, groups)?;
+        pairs().try_for_each(|(at, row)| self.spaces[at].put(number, row))
     }
 
-    /// Computes the rest, writes it to the disk and makes this the current generation, whose number it returns.
+    /// Computes the rest, syncs it to the disk and makes this the current generation. Returns its number.
     ///
     /// # Errors
-    /// [`Error::Input`] if fewer edges came than were announced; else if it cannot be written. The generation that was
-    /// current before stays so.
+    /// [`Error::Input`] if fewer records were added than announced, or an I/O error. The previous generation then stays
+    /// current.
     pub fn finish(self, progress: &(dyn Fn(Progress) + Sync)) -> Result<u64> {
-        let Self { spec, edges, heads, labels, draft } = self;
-        let (edges, sentences, groups) = edges.finish()?;
+        let Self { spec, records, spaces: [first, second], draft } = self;
+        let (records, sources, groups) = records.finish()?;
         let tell = |space| move |phase, done, total| progress(Progress { space, phase, done, total });
-        let heads = heads.finish(spec.graph, &groups, &tell(Which::Heads))?;
-        let label_space = labels.finish(spec.graph, &groups, &tell(Which::Labels))?;
-        // Nothing may be mapped when the folder gets its name: some systems refuse to rename it then.
+        let first = first.finish(spec.graph, &groups, &tell(0))?;
+        let second = second.finish(spec.graph, &groups, &tell(1))?;
+        // No file may be mapped when the folder is renamed: some systems refuse that.
         drop(groups);
-        let labels = spec.label_counts.len() as u64;
-        let manifest =
-            Manifest { model: spec.model, treebank: spec.treebank, edges, sentences, labels, heads, label_space };
-        write(&manifest, &draft.path())?;
+        let classes = spec.class_counts.len() as u64;
+        let (model, content, spaces) = (spec.model, spec.content, [first, second]);
+        write(&Manifest { model, content, records, sources, classes, spaces }, &draft.path())?;
         draft.publish()
     }
 }

@@ -1,18 +1,18 @@
-//! Compact rows: a quarter of the bytes of the rows, compared by integer products, with a known error.
+//! Compact rows: i8 instead of f32, compared by integer products, with a known error bound.
 //!
-//! Rows of a trained model lie in a narrow cone: they are mostly their mean µ, and eight bits of that say little. So
-//! the mean is taken off first: with x = µ + b and q = αµ + c, q·x = c·b + α µ·x + (q·µ − α µ·µ). c and b are kept as i8
-//! with one scale each, µ·x as a float beside the row, and the bracket is a constant of the query. A query may have any
-//! length: α is what makes c shortest, about 1 for a query that lies in the cone, and 0 for one that does not lie along µ
-//! at all. Beside each row lie also the length of what rounding took from it and of what it left, which bound how far an
-//! estimate can be from the truth.
+//! The rows of a trained model lie in a narrow cone around their mean µ, so most of their bits encode µ. Subtracting the
+//! mean first leaves the bits for the differences: with x = µ + b and q = αµ + c, q·x = c·b + α µ·x + (q·µ − α µ·µ). b and c
+//! are stored as i8 with one scale each, µ·x as a float beside the row, and the bracket is a constant of the query. A query
+//! can have any norm: α minimises the norm of c. It is about 1 for a query in the cone, and 0 for one orthogonal to µ.
+//! Each compact row also stores the norms of its rounding error and of its rounded values. They bound the difference
+//! between an estimate and the true similarity.
 
 use crate::{
-    map::View,
+    container::View,
     simd::{Codes, Kernel},
 };
 
-/// Bytes at the end of a compact row: scale, µ·x, length of the rounding error, length of the rounded row.
+/// Bytes at the end of a compact row: scale, µ·x, norm of the rounding error, norm of the rounded row.
 const TAIL: usize = 16;
 
 /// Bytes of a compact row: whole cache lines.
@@ -32,16 +32,16 @@ pub(crate) fn encode(row: &[f32], mean: &[f32], out: &mut [i8]) {
     out[tail..].iter_mut().zip(bytes).for_each(|(out, byte)| *out = byte as i8);
 }
 
-/// Rounds values to i8; returns the scale, the length of the error and the length of the rounded row, both rounded up.
+/// Rounds values to i8. Returns the scale, the norm of the error and the norm of the rounded row, both rounded up.
 fn round(values: impl Iterator<Item = f32> + Clone, out: &mut [i8]) -> (f32, f32, f32) {
     let largest = values.clone().fold(0f32, |largest, value| largest.max(value.abs()));
     let scale = largest / 127.0;
-    // Zero where the scale is (next to) zero: the row is then its mean, and the error tells what is left of it.
+    // Zero if the scale is (almost) zero: the row then equals the mean, but for the error.
     let inverse = if scale > f32::MIN_POSITIVE { scale.recip() } else { 0.0 };
-    // Eight sums at a time, in a fixed order: one alone would wait for each addition.
+    // Eight independent sums in a fixed order: a single sum would wait for each addition.
     let (mut error, mut norm) = ([0f64; 8], [0f64; 8]);
     for (i, (value, out)) in values.zip(out).enumerate() {
-        // Half away from zero; the cast drops the fraction.
+        // Rounds half away from zero: the cast drops the fraction.
         *out = (value * inverse + 0.5f32.copysign(value)).clamp(-127.0, 127.0) as i8;
         let rounded = f64::from(scale) * f64::from(*out);
         error[i % 8] += (f64::from(value) - rounded).powi(2);
@@ -60,7 +60,7 @@ pub(crate) struct Query {
     codes: Codes,
     scale: f32,
     constant: f32,
-    /// How much of the mean is in the query: α.
+    /// The factor α of the mean in the query.
     along: f32,
     per_error: f32,
     per_norm: f32,
@@ -68,7 +68,7 @@ pub(crate) struct Query {
 }
 
 impl Query {
-    /// The estimate for a row, and by how much the true similarity may differ from it.
+    /// The estimated similarity of a row, and how much the true similarity can differ from it.
     #[inline]
     pub(crate) fn estimate(&self, tail: &[f32; 4], product: i32) -> (f32, f32) {
         let [scale, bias, error, norm] = *tail;
@@ -76,7 +76,7 @@ impl Query {
         (estimate, self.slack + self.per_error * error + self.per_norm * norm)
     }
 
-    /// The most that the similarity of each row can be.
+    /// An upper bound for the similarity of each row.
     pub(crate) fn upper_bounds(&self, tails: &Tails, products: &[i32], out: &mut [f32]) {
         let tails = tails.scale.iter().zip(&tails.bias).zip(tails.error.iter().zip(&tails.norm));
         for ((out, product), ((scale, bias), (error, norm))) in out.iter_mut().zip(products).zip(tails) {
@@ -86,7 +86,7 @@ impl Query {
     }
 }
 
-/// What lies beside rows that follow each other, number by number, so that a loop over rows runs in vector registers.
+/// The tails of consecutive rows, field by field, so that a loop over rows can be vectorised.
 #[derive(Debug, Default)]
 pub(crate) struct Tails {
     scale: Vec<f32>,
@@ -121,20 +121,20 @@ impl Compact {
         self.rows.len() / self.stride
     }
 
-    /// The compact form of a row that is not stored here.
+    /// The compact form of a query.
     pub(crate) fn query(&self, row: &[f32]) -> Query {
         let dims = self.mean.len();
         let mut rounded = vec![0i8; self.stride];
         let across = self.kernel.similarity(row, &self.mean);
-        // Next to no mean says nothing about a query, and would be multiplied by next to infinity.
+        // With a mean of almost zero, the quotient would be almost infinite.
         let along = if self.mean_square > 1e-12 { across / self.mean_square } else { 0.0 };
         let centred = row.iter().zip(self.mean.iter()).map(|(value, mean)| value - along * mean);
         let (scale, error, norm) = round(centred, &mut rounded);
         let mut codes = Codes::default();
         codes.set(&rounded, dims);
-        // No less than the length of the query; its square might be too small for a float.
+        // At least the norm of the query. The square of the norm could be too small for a float.
         let length = along.abs() * self.mean_square.sqrt() + norm + error;
-        // |c·b − ĉ·b̂| ≤ |c| |b − b̂| + |c − ĉ| |b̂|, and float sums of this many terms are off by no more than `float`.
+        // |c·b − ĉ·b̂| ≤ |c| |b − b̂| + |c − ĉ| |b̂|. `float` bounds the error of a float sum of this many terms.
         let float = (8.0 + dims as f32 / 16.0) * 1.2e-7 * length;
         Query {
             codes,
@@ -143,12 +143,12 @@ impl Compact {
             along,
             per_error: norm + error + float,
             per_norm: error + float,
-            // The last is for products so small that they lose digits.
+            // The last term is for products so small that they lose digits.
             slack: float * (self.mean_square.sqrt() + 1e-6) + 1e-30,
         }
     }
 
-    /// Makes `query` the stored row of this number, for comparing rows with each other.
+    /// Loads a stored row into `query`, to compare rows with each other.
     pub(crate) fn load(&self, id: u32, query: &mut Query) {
         let row = self.row(id);
         let [scale, bias, ..] = tail(row);
@@ -165,14 +165,14 @@ impl Compact {
         }
     }
 
-    /// The integer products of several queries with rows that follow each other.
+    /// The integer products of several queries with consecutive rows.
     pub(crate) fn block(&self, queries: &[&Query], rows: std::ops::Range<usize>, products: &mut [i32]) {
         let queries: Vec<&Codes> = queries.iter().map(|query| &query.codes).collect();
         let part = self.rows.get(rows.start * self.stride..rows.end * self.stride).unwrap_or_default();
         self.kernel.block(&queries, part, products);
     }
 
-    /// What lies beside rows that follow each other.
+    /// Loads the tails of consecutive rows.
     pub(crate) fn tails(&self, rows: std::ops::Range<usize>, out: &mut Tails) {
         [&mut out.scale, &mut out.bias, &mut out.error, &mut out.norm].into_iter().for_each(Vec::clear);
         for [scale, bias, error, norm] in rows.map(|id| tail(self.row(id as u32))) {
@@ -183,12 +183,12 @@ impl Compact {
         }
     }
 
-    /// By how much the true similarity of a row may differ from its estimate.
+    /// How much the true similarity of a row can differ from its estimate.
     pub(crate) fn bound(&self, query: &Query, id: u32) -> f32 {
         query.estimate(&tail(self.row(id)), 0).1
     }
 
-    /// Writes the row of this number anew, to compare it with what is stored.
+    /// Whether the stored compact row is the one that this row gives.
     pub(crate) fn same(&self, id: u32, row: &[f32], scratch: &mut Vec<i8>) -> bool {
         scratch.resize(self.stride, 0);
         encode(row, &self.mean, scratch);
@@ -211,27 +211,23 @@ fn tail(row: &[i8]) -> [f32; 4] {
 #[cfg(test)]
 pub(crate) mod tests {
     #![allow(clippy::unwrap_used)]
-    use std::io::Write;
-
     use super::*;
     use crate::{
-        map::{Map, bytes_of},
+        container::Writer,
         testing::{Random, cone},
     };
 
-    /// The compact form of rows, in a file of its own.
+    /// The compact form of rows, in a temporary file.
     pub(crate) fn stored(rows: &[f32], dims: usize) -> Compact {
         let mut mean = vec![0f32; dims];
         let count = (rows.len() / dims) as f32;
         rows.chunks(dims).for_each(|row| mean.iter_mut().zip(row).for_each(|(mean, x)| *mean += x / count));
         let mut bytes = vec![0i8; rows.len() / dims * stride(dims)];
         rows.chunks(dims).zip(bytes.chunks_mut(stride(dims))).for_each(|(row, out)| encode(row, &mean, out));
-        let mut file = tempfile::tempfile().unwrap();
-        file.write_all(bytes_of(&bytes)).unwrap();
-        file.write_all(bytes_of(&mean)).unwrap();
-        let map = Map::of(&file).unwrap();
-        let split = bytes.len() as u64;
-        Compact::new(map.view(0, split).unwrap(), map.view(split, dims as u64 * 4).unwrap())
+        let folder = tempfile::tempdir().unwrap();
+        let mut file = Writer::create(folder.path().join("rows"), 0).unwrap();
+        let (bytes, mean) = (file.section(1, &bytes).unwrap(), file.section(2, &mean).unwrap());
+        Compact::new(file.seal(bytes).unwrap(), file.seal(mean).unwrap())
     }
 
     #[test]
@@ -255,11 +251,11 @@ pub(crate) mod tests {
             }
         }
         assert!(worst <= 1.0, "an estimate is {worst} bounds away");
-        assert!(largest < 0.01, "a bound of {largest} says nothing");
+        assert!(largest < 0.01, "a bound of {largest} is useless");
     }
 
     #[test]
-    fn rows_that_are_all_the_same_are_their_mean_and_lose_nothing() {
+    fn equal_rows_equal_their_mean_and_lose_nothing() {
         let rows = [0.6f32, 0.0, 0.8].repeat(4);
         let compact = stored(&rows, 3);
         let mut estimates = [0.0; 4];

@@ -1,8 +1,10 @@
-//! Everything that can go wrong with an index, each with what was expected, what was found and what to do.
+//! The error type of the crate. Each error says what was expected, what was found and what to do.
 
 use std::{io, path::PathBuf};
 
-/// What went wrong, where, and what to do about it.
+use crate::container::Remedies;
+
+/// What went wrong, and what to do about it.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -11,12 +13,12 @@ pub enum Error {
     Io {
         /// The file or folder.
         path: PathBuf,
-        /// What was tried, as a verb.
+        /// The attempted action, a verb.
         action: &'static str,
-        /// The system's own words.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// There is no index in this folder.
+    /// The folder holds no index.
     #[error("{path} holds no index: {remedy}", path = path.display())]
     Missing {
         /// The folder of the index.
@@ -24,7 +26,7 @@ pub enum Error {
         /// What to do.
         remedy: &'static str,
     },
-    /// Another process is building here.
+    /// Another build is running in the folder.
     #[error("{path} is being built by another process: {remedy}", path = path.display())]
     Busy {
         /// The folder of the index.
@@ -32,19 +34,19 @@ pub enum Error {
         /// What to do.
         remedy: &'static str,
     },
-    /// The file is something else.
-    #[error("{path} is not an index file: it begins with {found:02x?}, not with {expected:02x?}; {remedy}", path = path.display())]
+    /// The file has another format.
+    #[error("{path} is not a file of this format: it begins with {found:02x?}, not with {expected:02x?}; {remedy}", path = path.display())]
     Foreign {
         /// The file.
         path: PathBuf,
-        /// The first bytes of every index file.
+        /// The first bytes of every file of this format.
         expected: [u8; 8],
         /// The first bytes of this one.
         found: Vec<u8>,
         /// What to do.
         remedy: &'static str,
     },
-    /// The file is of another version of the format.
+    /// The file has another version of the format.
     #[error("{path} has format version {found}, this program reads version {expected}: {remedy}", path = path.display())]
     Version {
         /// The file.
@@ -53,22 +55,22 @@ pub enum Error {
         expected: u32,
         /// The version of the file.
         found: u32,
-        /// The possible ways out.
+        /// What to do.
         remedy: &'static str,
     },
-    /// The file is shorter or longer than it was when it was written.
+    /// The length of the file is not the one in its header.
     #[error("{path} has {found} bytes where its header says {expected}: {remedy}", path = path.display())]
     Length {
         /// The file.
         path: PathBuf,
-        /// Bytes it should have.
+        /// The length in the header, in bytes.
         expected: u64,
-        /// Bytes it has.
+        /// The length of the file, in bytes.
         found: u64,
         /// What to do.
         remedy: &'static str,
     },
-    /// The content of the file contradicts itself.
+    /// The content of the file is inconsistent.
     #[error("{path} is damaged: {what} is {found}, not {expected}; {remedy}", path = path.display())]
     Damaged {
         /// The file.
@@ -82,7 +84,7 @@ pub enum Error {
         /// What to do.
         remedy: &'static str,
     },
-    /// The index was made with another model.
+    /// The rows of the index come from another model.
     #[error("{path} was built with model {found}, not with {expected}: {remedy}", path = path.display())]
     Model {
         /// The folder of the index.
@@ -94,12 +96,12 @@ pub enum Error {
         /// What to do.
         remedy: &'static str,
     },
-    /// What the caller gave does not fit the index.
+    /// An argument does not fit the index or the file.
     #[error("{what} is {found}, expected {expected}")]
     Input {
         /// Which argument.
         what: &'static str,
-        /// What would have been right.
+        /// What is valid.
         expected: String,
         /// What was given.
         found: String,
@@ -108,7 +110,11 @@ pub enum Error {
 
 pub(crate) type Result<T> = std::result::Result<T, Error>;
 
-pub(crate) const REBUILD: &str = "build the index again, or restore it from a copy";
+/// The advice of errors about the files of an index.
+pub(crate) const REMEDIES: Remedies = Remedies {
+    damage: "build the index again, or restore it from a copy",
+    version: "build the index again with this program, or use the program that built it",
+};
 
 impl Error {
     pub(crate) fn input(what: &'static str, expected: impl ToString, found: impl ToString) -> Self {
@@ -116,7 +122,7 @@ impl Error {
     }
 }
 
-/// Turns an [`io::Error`] into ours by saying what was done to which path.
+/// Adds the action and the path to an [`io::Error`].
 pub(crate) trait IoContext<T> {
     fn at(self, action: &'static str, path: &std::path::Path) -> Result<T>;
 }

@@ -1,8 +1,8 @@
-//! Exact search: integer products of every row bound its similarity, and only rows that could be among the best are
-//! computed in full.
+//! Exact search: integer products bound the similarity of every row, and only rows that can be among the best are compared
+//! in full.
 //!
-//! Several queries share each pass over the rows, as blocks of a matrix product. The answer is that of a plain scan of
-//! all f32 rows, for a quarter of the memory traffic.
+//! Several queries share each pass over the rows, as blocks of a matrix product. The result equals that of a plain scan of
+//! all f32 rows, with a quarter of the memory traffic.
 
 use std::{cmp::Reverse, collections::BinaryHeap, ops::Range};
 
@@ -11,23 +11,23 @@ use crate::{
     rows::{Hit, Rows},
 };
 
-/// One query of a scan.
-pub(crate) struct Wanted<'a> {
+/// One search of a scan.
+pub(crate) struct Search<'a> {
     pub(crate) row: &'a [f32],
     pub(crate) count: usize,
-    /// Which rows count; asked only of those that could be among the best.
+    /// The filter. It is called only for rows that can be among the best.
     pub(crate) passes: &'a (dyn Fn(u32) -> bool + Sync),
 }
 
-/// Rows of one block: their compact form stays in the second-level cache while all queries pass over it.
+/// Rows of a block. Their compact form stays in the second-level cache while all queries pass over it.
 const BLOCK: usize = 512;
 
 /// The best rows of a range for each query.
-pub(crate) fn scan(rows: &Rows, range: Range<usize>, wanted: &[Wanted<'_>]) -> Vec<Vec<Hit>> {
-    let queries: Vec<Query> = wanted.iter().map(|wanted| rows.compact.query(wanted.row)).collect();
+pub(crate) fn scan(rows: &Rows, range: Range<usize>, searches: &[Search<'_>]) -> Vec<Vec<Hit>> {
+    let queries: Vec<Query> = searches.iter().map(|search| rows.compact.query(search.row)).collect();
     let queries: Vec<&Query> = queries.iter().collect();
-    let mut best: Vec<Best> = wanted.iter().map(|wanted| Best::new(wanted.count)).collect();
-    let mut products = vec![0; wanted.len() * BLOCK];
+    let mut best: Vec<Best> = searches.iter().map(|search| Best::new(search.count)).collect();
+    let mut products = vec![0; searches.len() * BLOCK];
     let mut tails = Tails::default();
     let mut upper = [0f32; BLOCK];
     for start in range.clone().step_by(BLOCK) {
@@ -35,18 +35,18 @@ pub(crate) fn scan(rows: &Rows, range: Range<usize>, wanted: &[Wanted<'_>]) -> V
         rows.compact.block(&queries, block.clone(), &mut products);
         rows.compact.tails(block.clone(), &mut tails);
         let upper = &mut upper[..block.len()];
-        for (((best, wanted), query), products) in
-            best.iter_mut().zip(wanted).zip(&queries).zip(products.chunks(block.len()))
+        for (((best, search), query), products) in
+            best.iter_mut().zip(searches).zip(&queries).zip(products.chunks(block.len()))
         {
             query.upper_bounds(&tails, products, upper);
-            // Few rows can be among the best: most groups are passed over after one look.
+            // Few rows can be among the best, so most groups of 16 are skipped after one comparison.
             for (group, uppers) in upper.chunks(16).enumerate() {
                 if !uppers.iter().fold(false, |any, upper| any | (*upper >= best.floor)) {
                     continue;
                 }
                 for i in group * 16..group * 16 + uppers.len() {
                     let place = (start + i) as u32;
-                    if upper[i] >= best.floor && (wanted.passes)(place) {
+                    if upper[i] >= best.floor && (search.passes)(place) {
                         let (estimate, bound) = query.estimate(&tails.get(i), products[i]);
                         best.add(place, estimate, bound);
                     }
@@ -54,13 +54,13 @@ pub(crate) fn scan(rows: &Rows, range: Range<usize>, wanted: &[Wanted<'_>]) -> V
             }
         }
     }
-    best.into_iter().zip(wanted).map(|(best, wanted)| best.finish(rows, wanted)).collect()
+    best.into_iter().zip(searches).map(|(best, search)| best.finish(rows, search)).collect()
 }
 
-/// What is left of the rows seen so far: those that may still be among the best.
+/// The rows seen so far that can still be among the best.
 struct Best {
     count: usize,
-    /// The `count` highest lower bounds, as ordered bits; the least of them is the floor.
+    /// The `count` highest lower bounds, as ordered bits. The lowest of them is the floor.
     lower: BinaryHeap<Reverse<i32>>,
     floor: f32,
     left: Vec<(f32, u32)>,
@@ -79,7 +79,7 @@ impl Best {
             self.lower.pop();
         }
         if self.lower.len() == self.count {
-            self.floor = self.lower.peek().map_or(self.floor, |least| number(least.0));
+            self.floor = self.lower.peek().map_or(self.floor, |least| float(least.0));
         }
         if self.left.len() >= 1024 && self.left.len() >= 16 * self.count && self.left.len().is_power_of_two() {
             let floor = self.floor;
@@ -87,23 +87,24 @@ impl Best {
         }
     }
 
-    fn finish(self, rows: &Rows, wanted: &Wanted<'_>) -> Vec<Hit> {
+    fn finish(self, rows: &Rows, search: &Search<'_>) -> Vec<Hit> {
         let left = self.left.into_iter().filter(|(upper, _)| *upper >= self.floor);
         let mut hits: Vec<Hit> =
-            left.map(|(_, edge)| Hit { edge, similarity: rows.similarity(wanted.row, edge) }).collect();
+            left.map(|(_, record)| Hit { record, similarity: rows.similarity(search.row, record) }).collect();
         hits.sort_unstable_by(Hit::order);
         hits.truncate(self.count);
         hits
     }
 }
 
-/// Bits that compare as integers as the floats do.
+/// Bits whose order as integers is the order of the floats.
 fn ordered(value: f32) -> i32 {
     let bits = value.to_bits() as i32;
     bits ^ (((bits >> 31) as u32) >> 1) as i32
 }
 
-fn number(ordered: i32) -> f32 {
+/// The float of ordered bits.
+fn float(ordered: i32) -> f32 {
     f32::from_bits((ordered ^ (((ordered >> 31) as u32) >> 1) as i32) as u32)
 }
 
@@ -112,9 +113,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ordered_bits_order_as_their_numbers() {
+    fn ordered_bits_have_the_order_of_their_floats() {
         let numbers = [f32::NEG_INFINITY, -2.5, -1e-9, 0.0, 1e-9, 3.0, f32::INFINITY];
         assert!(numbers.is_sorted_by_key(|value| ordered(*value)));
-        assert!(numbers.iter().all(|value| number(ordered(*value)) == *value));
+        assert!(numbers.iter().all(|value| float(ordered(*value)) == *value));
     }
 }

@@ -1,10 +1,10 @@
-//! Generations: a build writes beside what is there, and one rename makes it current.
+//! Generations: a build writes a new folder beside the current one, and one rename makes it current.
 //!
 //! ```text
 //! index/LOCK          held by the one writer
 //! index/CURRENT       the name of the current generation, replaced by rename
-//! index/gen-000001/   never changed once it has this name; each reader holds a shared lock on its manifest
-//! index/new-000002/   a build in progress, or what a crash left of one
+//! index/gen-000001/   immutable; each reader holds a shared lock on its manifest
+//! index/new-000002/   a build in progress, or the remains of one that crashed
 //! ```
 
 use std::{
@@ -13,7 +13,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::error::{Error, IoContext, REBUILD, Result};
+use crate::error::{Error, IoContext, REMEDIES, Result};
 
 /// The file of a generation that readers lock.
 pub(crate) const MANIFEST: &str = "manifest";
@@ -22,9 +22,9 @@ pub(crate) const MANIFEST: &str = "manifest";
 const POINTER: &str = "CURRENT";
 
 const WAIT: &str = "wait until it is done, or stop it";
-const BUILD: &str = "build one first (citree index)";
+const BUILD: &str = "build one first";
 
-/// The right to build in a folder, and the folder in which to build.
+/// A build in progress: its folder, and the writer's lock.
 #[derive(Debug)]
 pub(crate) struct Draft {
     folder: PathBuf,
@@ -33,19 +33,20 @@ pub(crate) struct Draft {
     _lock: Lock,
 }
 
-/// A lock on a file. Given up by name, not by closing: a child process may hold a copy of the open file for a moment.
+/// A lock on a file. Dropping it unlocks explicitly: closing alone does not unlock while a child process has a copy of the
+/// open file.
 #[derive(Debug)]
 pub(crate) struct Lock(File);
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        // Closing follows and gives it up too, if later.
+        // If this fails, closing the file unlocks it.
         let _ = self.0.unlock();
     }
 }
 
 impl Draft {
-    /// Takes the writer's lock and clears away what crashed builds left.
+    /// Takes the writer's lock and removes what crashed builds left.
     pub(crate) fn begin(folder: &Path) -> Result<Self> {
         fs::create_dir_all(folder).at("create", folder)?;
         let path = folder.join("LOCK");
@@ -74,7 +75,8 @@ impl Draft {
         self.folder.join(format!("new-{:06}", self.number))
     }
 
-    /// Makes the draft the current generation. Its files are on the disk already; here follow folder, name and pointer.
+    /// Makes the draft the current generation. Its files are synced already. This syncs and renames the folder, then
+    /// replaces the pointer.
     pub(crate) fn publish(mut self) -> Result<u64> {
         let name = format!("gen-{:06}", self.number);
         sync_folder(&self.path())?;
@@ -91,7 +93,7 @@ impl Draft {
         Ok(self.number)
     }
 
-    /// Removes generations that nobody reads any more; one that is in use stays for a later build to remove.
+    /// Removes old generations that have no readers. A later build removes the others.
     fn sweep(&self, current: &str) {
         for entry in fs::read_dir(&self.folder).into_iter().flatten().flatten() {
             let name = entry.file_name().to_string_lossy().into_owned();
@@ -113,7 +115,7 @@ impl Draft {
 impl Drop for Draft {
     fn drop(&mut self) {
         if !self.published {
-            // What cannot be removed now, the next build removes.
+            // If this fails, the next build removes the folder.
             let _ = fs::remove_dir_all(self.path());
         }
     }
@@ -122,7 +124,7 @@ impl Drop for Draft {
 /// The current generation's folder and number, locked for reading.
 pub(crate) fn current(folder: &Path) -> Result<(PathBuf, u64, Lock)> {
     let mut name = String::new();
-    // Between reading the pointer and taking the lock a writer may publish and sweep: then the pointer has moved.
+    // A writer can publish and sweep between reading the pointer and taking the lock. Then the pointer has changed.
     for _ in 0..100 {
         let number;
         (name, number) = pointer(folder)?;
@@ -133,16 +135,16 @@ pub(crate) fn current(folder: &Path) -> Result<(PathBuf, u64, Lock)> {
             file => file.at("open", &manifest)?,
         };
         match file.try_lock_shared() {
-            // A sweep may have removed it between opening and locking.
+            // A sweep can remove the generation between opening and locking.
             Ok(()) if manifest.exists() => return Ok((path, number, Lock(file))),
             Ok(()) | Err(TryLockError::WouldBlock) => {}
             Err(TryLockError::Error(source)) => return Err(Error::Io { path: manifest, action: "lock", source }),
         }
     }
-    Err(damaged(folder, "the generation that it names", "there", format!("missing ({name})")))
+    Err(damaged(folder, "the generation in it", "present", format!("missing ({name})")))
 }
 
-/// The name and the number of the generation that is current now.
+/// The name and the number of the current generation.
 pub(crate) fn pointer(folder: &Path) -> Result<(String, u64)> {
     let pointer = folder.join(POINTER);
     let name = match fs::read_to_string(&pointer) {
@@ -159,7 +161,7 @@ pub(crate) fn pointer(folder: &Path) -> Result<(String, u64)> {
 
 fn damaged(folder: &Path, what: &str, expected: &str, found: String) -> Error {
     let (what, expected) = (what.into(), expected.into());
-    Error::Damaged { path: folder.join(POINTER), what, expected, found, remedy: REBUILD }
+    Error::Damaged { path: folder.join(POINTER), what, expected, found, remedy: REMEDIES.damage }
 }
 
 #[cfg(unix)]
@@ -169,6 +171,6 @@ fn sync_folder(path: &Path) -> Result<()> {
 
 #[cfg(not(unix))]
 fn sync_folder(_: &Path) -> Result<()> {
-    // Other systems offer no such call for folders; renames there are on the disk when they return.
+    // Other systems have no such call for folders. There a rename is durable when it returns.
     Ok(())
 }

@@ -1,8 +1,9 @@
-//! The graph: layers of links between rows, each layer a sparser copy of the one below, as they lie in the file.
+//! The graph (HNSW): layers of links between rows, in the layout of the file. Each layer has fewer nodes than the one
+//! below it.
 //!
-//! The base layer has a block of links for every row, so that a row's number is its address. An upper layer has the
-//! sorted numbers of its members and a block for each. A block is filled up with [`NONE`]. Rows that are equal to an earlier
-//! one have an empty block: the earlier one stands for them.
+//! The base layer has a block of links for every row, so the number of a row gives the position of its block. An upper layer
+//! has the sorted numbers of its members and a block for each. [`NONE`] fills the rest of a block. Only the first of several
+//! equal rows is a node of the graph. The blocks of the others are empty.
 
 use std::ops::{Deref, Range};
 
@@ -11,12 +12,12 @@ use crate::rows::NONE;
 /// Most layers above the base.
 pub(crate) const LAYERS: usize = 8;
 
-/// A graph; `S` is where its numbers lie, a file or memory.
+/// A graph. `S` stores its numbers: a mapped file or memory.
 #[derive(Clone, Debug)]
 pub(crate) struct Graph<S> {
-    /// Links of a node in the upper layers; the base layer has twice as many.
+    /// Most links of a node in the upper layers. The base layer allows twice as many.
     pub(crate) degree: usize,
-    /// Where every walk begins: a member of all layers.
+    /// The node where every walk begins. It is in all layers.
     pub(crate) entry: u32,
     pub(crate) base: S,
     pub(crate) members: S,
@@ -43,7 +44,7 @@ impl<S: Deref<Target = [u32]>> Graph<S> {
         Layer { members: Some(self.members.get(range).unwrap_or_default()), links, degree: self.degree }
     }
 
-    /// Whether a walk over the base layer from the entry can come to each of these rows; those it cannot come to.
+    /// Those of `nodes` that no path from the entry reaches in the base layer.
     pub(crate) fn unreachable(&self, nodes: &[u32]) -> Vec<u32> {
         let base = self.layer(0);
         let mut seen = vec![false; self.base.len() / base.degree.max(1)];
@@ -59,13 +60,13 @@ impl<S: Deref<Target = [u32]>> Graph<S> {
 }
 
 impl<'a> Layer<'a> {
-    /// The block of a row; empty for a row that is not in this layer.
+    /// The block of a row. Empty for a row that is not in this layer.
     #[inline]
     pub(crate) fn links(&self, place: u32) -> &'a [u32] {
         self.block(place).and_then(|block| self.links.get(block)).unwrap_or_default()
     }
 
-    /// Where the block of a row lies.
+    /// The position of a row's block.
     #[inline]
     pub(crate) fn block(&self, place: u32) -> Option<Range<usize>> {
         let index = match self.members {
@@ -75,7 +76,7 @@ impl<'a> Layer<'a> {
         Some(index * self.degree..(index + 1) * self.degree)
     }
 
-    /// The rows of this layer that have a block, each with it.
+    /// The rows of this layer with their blocks.
     pub(crate) fn blocks(&self) -> impl Iterator<Item = (u32, &'a [u32])> + '_ {
         let place = |i: usize| self.members.map_or(Some(i as u32), |members| members.get(i).copied()).unwrap_or(NONE);
         self.links.chunks_exact(self.degree.max(1)).enumerate().map(move |(i, block)| (place(i), block))
@@ -90,7 +91,7 @@ impl<'a> Layer<'a> {
     }
 }
 
-/// How many layers above the base a node is in: drawn from its number, so that every build draws the same.
+/// How many layers above the base a node is in. A hash of its number decides, so every build gives the same layers.
 pub(crate) fn height(place: u32, degree: usize) -> usize {
     let uniform = ((crate::hash::mix(u64::from(place) ^ 0x6c61_7965_7273) >> 11) as f64 + 1.0) / (1u64 << 53) as f64;
     ((-uniform.ln() / (degree.max(2) as f64).ln()) as usize).min(LAYERS)

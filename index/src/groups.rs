@@ -1,52 +1,52 @@
-//! Groupings: every edge is in one group of each grouping, and the rows of each group are added up.
+//! Groupings: every record is in one group of each grouping, and the index stores the sum of each group's rows.
 //!
-//! What the groups are (documents, sentences, words) is the caller's matter. Their sums split a score over them: the
-//! similarities of a query with all rows of a group add up to its similarity with their sum.
+//! The caller defines the groups. Their sums split a score: the similarities of a query with all rows of a group add up to
+//! its similarity with the sum of the group.
 
 use std::ops::Range;
 
 use rayon::prelude::*;
 
 use crate::{
+    container::View,
     error::{Error, Result},
-    map::View,
 };
 
-/// Most groupings: their numbers of groups are read whenever an index is opened.
+/// Most groupings. Few, because opening an index reads the number of groups of each.
 pub(crate) const MOST_GROUPINGS: u64 = 256;
 const MOST_GROUPS: u64 = 1 << 31;
 
-/// Groups whose sums are computed before they are handed on: what bounds the memory.
+/// Groups whose sums are computed at a time, which bounds the memory.
 const BLOCK: usize = 1024;
 
-/// The number of groups of all groupings together; `None` if there are more than an index can hold.
+/// The number of groups of all groupings. `None` if there are more than an index can hold.
 pub(crate) fn total(counts: &[u32]) -> Option<u64> {
     let few = counts.len() as u64 <= MOST_GROUPINGS;
     few.then(|| counts.iter().copied().map(u64::from).sum()).filter(|total| *total < MOST_GROUPS)
 }
 
-/// Refuses groups of an edge that are not one of each grouping.
+/// Refuses groups of a record that are not one of each grouping.
 pub(crate) fn fits(groups: &[u32], counts: &[u32]) -> Result<()> {
     if groups.len() != counts.len() {
-        return Err(Error::input("the number of groups of an edge", counts.len(), groups.len()));
+        return Err(Error::input("the number of groups of a record", counts.len(), groups.len()));
     }
     match groups.iter().zip(counts).find(|(group, count)| group >= count) {
-        Some((group, count)) => Err(Error::input("the group of an edge", format!("below {count}"), group)),
+        Some((group, count)) => Err(Error::input("the group of a record", format!("below {count}"), group)),
         None => Ok(()),
     }
 }
 
-/// The groups of all edges, mapped.
+/// The groups of all records, mapped.
 #[derive(Clone, Debug)]
 pub(crate) struct Groups {
     counts: Vec<u32>,
-    /// Edge after edge, its group of each grouping.
-    of_edges: View<u32>,
+    /// For each record its group in each grouping.
+    of_records: View<u32>,
 }
 
 impl Groups {
-    pub(crate) fn new(counts: Vec<u32>, of_edges: View<u32>) -> Self {
-        Self { counts, of_edges }
+    pub(crate) fn new(counts: Vec<u32>, of_records: View<u32>) -> Self {
+        Self { counts, of_records }
     }
 
     /// The number of groups of each grouping.
@@ -54,29 +54,29 @@ impl Groups {
         &self.counts
     }
 
-    /// The group of an edge; `None` where there is no such grouping or edge, or where the file names no such group.
-    pub(crate) fn get(&self, grouping: usize, edge: u32) -> Option<u32> {
+    /// The group of a record. `None` if there is no such grouping or record, or if the file is damaged here.
+    pub(crate) fn get(&self, grouping: usize, record: u32) -> Option<u32> {
         let count = self.counts.get(grouping)?;
-        self.of_edges.get(edge as usize * self.counts.len() + grouping).copied().filter(|group| group < count)
+        self.of_records.get(record as usize * self.counts.len() + grouping).copied().filter(|group| group < count)
     }
 
-    /// Where the groups of a grouping lie among those of all groupings.
+    /// The position of a grouping's groups among those of all groupings.
     pub(crate) fn range(&self, grouping: usize) -> Option<Range<usize>> {
         let count = *self.counts.get(grouping)? as usize;
         let start = self.counts[..grouping].iter().map(|count| *count as usize).sum();
         Some(start..start + count)
     }
 
-    /// The first edge that is in no group of some grouping, whatever the file says.
+    /// The first record without a valid group in some grouping.
     pub(crate) fn without_group(&self) -> Option<u32> {
-        let edges = self.of_edges.len() / self.counts.len().max(1);
-        let all = |edge: &u32| (0..self.counts.len()).all(|grouping| self.get(grouping, *edge).is_some());
-        (0..edges as u32).find(|edge| !all(edge))
+        let records = self.of_records.len() / self.counts.len().max(1);
+        let all = |record: &u32| (0..self.counts.len()).all(|grouping| self.get(grouping, *record).is_some());
+        (0..records as u32).find(|record| !all(record))
     }
 
-    /// Adds up the rows of each group of a grouping and hands the sums on in blocks, each with its first group.
+    /// Adds up the rows of each group of a grouping. Calls `take` for each block of sums, with the first group of the block.
     ///
-    /// Each sum is taken in f64 in the order of the rows and rounded once, so always to the same bits.
+    /// Each sum is computed in f64 in the order of the rows and rounded once, so its bits are always the same.
     pub(crate) fn sums(
         &self,
         grouping: usize,
@@ -84,16 +84,16 @@ impl Groups {
         dims: usize,
         mut take: impl FnMut(usize, &[f32]) -> Result<()>,
     ) -> Result<()> {
-        let (starts, edges) = self.by_group(grouping);
-        let groups: Vec<&[u32]> = starts.windows(2).map(|ends| &edges[ends[0]..ends[1]]).collect();
+        let (starts, records) = self.by_group(grouping);
+        let groups: Vec<&[u32]> = starts.windows(2).map(|ends| &records[ends[0]..ends[1]]).collect();
         for (i, block) in groups.chunks(BLOCK).enumerate() {
             let mut sums = vec![0f32; block.len() * dims];
             let pairs = block.par_iter().zip(sums.par_chunks_mut(dims));
             pairs.for_each_init(
                 || vec![0f64; dims],
-                |sum, (edges, out)| {
+                |sum, (records, out)| {
                     sum.fill(0.0);
-                    for row in edges.iter().filter_map(|edge| values.get(*edge as usize * dims..)) {
+                    for row in records.iter().filter_map(|record| values.get(*record as usize * dims..)) {
                         sum.iter_mut().zip(row).for_each(|(sum, value)| *sum += f64::from(*value));
                     }
                     out.iter_mut().zip(sum).for_each(|(out, sum)| *out = *sum as f32);
@@ -104,17 +104,17 @@ impl Groups {
         Ok(())
     }
 
-    /// All edges ordered by their group, then by number, and where each group begins and ends among them.
+    /// Where each group begins and ends in the list of all records by group, and that list.
     fn by_group(&self, grouping: usize) -> (Vec<usize>, Vec<u32>) {
-        let edges = self.of_edges.len() / self.counts.len().max(1);
-        let grouped = || (0..edges as u32).filter_map(|edge| Some((self.get(grouping, edge)? as usize, edge)));
+        let records = self.of_records.len() / self.counts.len().max(1);
+        let grouped = || (0..records as u32).filter_map(|record| Some((self.get(grouping, record)? as usize, record)));
         let mut starts = vec![0; self.counts.get(grouping).map_or(0, |count| *count as usize) + 1];
         grouped().for_each(|(group, _)| starts[group + 1] += 1);
         (1..starts.len()).for_each(|group| starts[group] += starts[group - 1]);
         let mut next = starts.clone();
         let mut order = vec![0; starts.last().copied().unwrap_or_default()];
-        for (group, edge) in grouped() {
-            order[next[group]] = edge;
+        for (group, record) in grouped() {
+            order[next[group]] = record;
             next[group] += 1;
         }
         (starts, order)

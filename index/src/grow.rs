@@ -1,7 +1,7 @@
-//! Growing a graph: rows are inserted in batches, each batch searching the graph as the last one left it.
+//! Building a graph: rows are inserted in batches.
 //!
-//! A batch is searched in parallel and linked in a fixed order, so that the graph is the same for any number of threads.
-//! It is never more than a small part of what is there, so that what its rows miss of each other does not matter.
+//! The rows of a batch search the graph in parallel and are linked in a fixed order, so the graph is the same for any number
+//! of threads. Rows of one batch do not find each other. A batch is small compared with the graph, so this hardly matters.
 
 use rayon::prelude::*;
 
@@ -12,18 +12,18 @@ use crate::{
     walk::{Scratch, descend, walk},
 };
 
-/// A graph in the making.
+/// A graph under construction.
 pub(crate) struct Growing<'a> {
     pub(crate) graph: Graph<Vec<u32>>,
     compact: &'a Compact,
     effort: usize,
-    /// Nodes from the tallest to the lowest, in each height in a mixed order.
+    /// Nodes in the order of insertion: those in most layers first, otherwise in a random but fixed order.
     order: Vec<u32>,
     grown: usize,
 }
 
-/// A link that a batch asks for: from, to.
-type Wish = (u32, u32);
+/// A link to add: from, to.
+type Link = (u32, u32);
 
 impl<'a> Growing<'a> {
     pub(crate) fn new(compact: &'a Compact, nodes: &[u32], degree: usize, effort: usize) -> Self {
@@ -44,49 +44,48 @@ impl<'a> Growing<'a> {
         Self { graph: Graph { degree, entry, base, members, upper, ranges }, compact, effort, order, grown: 0 }
     }
 
-    /// The nodes that have not been inserted yet, which are those of the base layer alone once few are left.
+    /// The nodes that are not inserted yet. The last ones are in the base layer only.
     pub(crate) fn rest(&self) -> &[u32] {
         &self.order[self.grown..]
     }
 
-    /// Inserts nodes until this many are in.
+    /// Inserts nodes until the graph has `until` of them.
     pub(crate) fn grow(&mut self, until: usize, progress: &(dyn Fn(u64) + Sync)) {
         while self.grown < until.min(self.order.len()) {
             let batch = (self.grown / 24).clamp(1, 1024).min(until - self.grown);
             let nodes = &self.order[self.grown..self.grown + batch];
             let (graph, compact, effort, first) = (&self.graph, self.compact, self.effort, self.grown == 0);
-            let wishes: Vec<Vec<Vec<Wish>>> =
-                nodes
-                    .par_iter()
-                    .with_max_len(16)
-                    .map_init(Memory::default, |memory, &node| {
-                        if first { Vec::new() } else { memory.place(graph, compact, node, effort) }
-                    })
-                    .collect();
+            let added: Vec<Vec<Vec<Link>>> = nodes
+                .par_iter()
+                .with_max_len(16)
+                .map_init(Buffers::default, |buffers, &node| {
+                    if first { Vec::new() } else { buffers.place(graph, compact, node, effort) }
+                })
+                .collect();
             for level in 0..=self.graph.ranges.len() {
-                let wishes = wishes.iter().filter_map(|levels| levels.get(level)).flatten().copied().collect();
-                self.link(level, wishes);
+                let added = added.iter().filter_map(|levels| levels.get(level)).flatten().copied().collect();
+                self.link(level, added);
             }
             self.grown += batch;
             progress(self.grown as u64);
         }
     }
 
-    /// Makes every node reachable from the entry; false if that did not succeed, which leaves the graph unfit.
+    /// Makes every node reachable from the entry. Returns false if some nodes stay unreachable.
     pub(crate) fn mend(&mut self) -> bool {
         for _ in 0..32 {
             let lost = self.graph.unreachable(&self.order);
             if lost.is_empty() {
                 return true;
             }
-            let mut memory = Memory::default();
+            let mut buffers = Buffers::default();
             for node in lost {
-                let near = memory.near(&self.graph, self.compact, node, self.effort);
+                let near = buffers.near(&self.graph, self.compact, node, self.effort);
                 let layer = self.graph.layer(0);
                 let free = near.iter().find(|other| layer.links(**other).last() == Some(&NONE)).or(near.first());
                 let Some(block) = free.and_then(|other| layer.block(*other)) else { continue };
                 let block = &mut self.graph.base[block];
-                // Without a free place among all those near, the farthest link makes room; the next round looks again.
+                // If no near node has a free place, the last link is replaced. The next round checks again.
                 let place = block.iter().position(|link| *link == NONE).unwrap_or(block.len() - 1);
                 block[place] = node;
             }
@@ -94,22 +93,22 @@ impl<'a> Growing<'a> {
         false
     }
 
-    /// Adds links to a layer; where a node has more than fit, the selection is made anew.
-    fn link(&mut self, level: usize, mut wishes: Vec<Wish>) {
-        wishes.sort_unstable();
+    /// Adds links to a layer. If a node gets more links than fit, it selects the best again.
+    fn link(&mut self, level: usize, mut added: Vec<Link>) {
+        added.sort_unstable();
         let (layer, compact) = (self.graph.layer(level), self.compact);
-        let lists: Vec<(std::ops::Range<usize>, Vec<u32>)> = wishes
+        let lists: Vec<(std::ops::Range<usize>, Vec<u32>)> = added
             .chunk_by(|a, b| a.0 == b.0)
             .collect::<Vec<_>>()
             .into_par_iter()
             .with_max_len(64)
-            .map_init(Memory::default, |memory, wishes| {
-                let node = wishes[0].0;
+            .map_init(Buffers::default, |buffers, added| {
+                let node = added[0].0;
                 let mut all: Vec<u32> = layer.links(node).iter().copied().take_while(|link| *link != NONE).collect();
-                all.extend(wishes.iter().map(|wish| wish.1));
+                all.extend(added.iter().map(|link| link.1));
                 if all.len() > layer.degree() {
-                    let near = memory.compare(compact, node, &all);
-                    all = memory.select(compact, near, layer.degree());
+                    let near = buffers.compare(compact, node, &all);
+                    all = buffers.select(compact, near, layer.degree());
                 }
                 (layer.block(node).unwrap_or_default(), all)
             })
@@ -129,9 +128,9 @@ impl<'a> Growing<'a> {
     }
 }
 
-/// What one thread keeps between nodes.
+/// Buffers of one thread.
 #[derive(Default)]
-struct Memory {
+struct Buffers {
     scratch: Scratch,
     query: Query,
     other: Query,
@@ -139,24 +138,24 @@ struct Memory {
     estimates: Vec<f32>,
 }
 
-impl Memory {
-    /// The links that a new node should have, in both directions, for each of its layers.
-    fn place(&mut self, graph: &Graph<Vec<u32>>, compact: &Compact, node: u32, effort: usize) -> Vec<Vec<Wish>> {
+impl Buffers {
+    /// The links of a new node, in both directions, for each of its layers.
+    fn place(&mut self, graph: &Graph<Vec<u32>>, compact: &Compact, node: u32, effort: usize) -> Vec<Vec<Link>> {
         let height = height(node, graph.degree).min(graph.ranges.len());
         compact.load(node, &mut self.query);
         let mut starts = vec![descend(graph, compact, &self.query, height, &mut self.scratch)];
-        let mut wishes = vec![Vec::new(); height + 1];
+        let mut added = vec![Vec::new(); height + 1];
         for level in (0..=height).rev() {
             let near = self.search(graph.layer(level), compact, &starts, effort);
             starts.clear();
             starts.extend(near.iter().map(|(_, id)| *id));
             let chosen = self.select(compact, near, graph.degree);
-            wishes[level] = chosen.into_iter().flat_map(|other| [(node, other), (other, node)]).collect();
+            added[level] = chosen.into_iter().flat_map(|other| [(node, other), (other, node)]).collect();
         }
-        wishes
+        added
     }
 
-    /// Nodes near this one that the base layer leads to.
+    /// Nodes near this one that a search in the base layer finds.
     fn near(&mut self, graph: &Graph<Vec<u32>>, compact: &Compact, node: u32, effort: usize) -> Vec<u32> {
         compact.load(node, &mut self.query);
         let start = descend(graph, compact, &self.query, 0, &mut self.scratch);
@@ -180,7 +179,8 @@ impl Memory {
         near
     }
 
-    /// Of nodes near another, most similar first: those that are nearer to it than to any that was chosen before them.
+    /// Selects up to `most` of a node's neighbours (given most similar first): those that are nearer to the node than to
+    /// any neighbour selected before them.
     fn select(&mut self, compact: &Compact, near: Vec<(f32, u32)>, most: usize) -> Vec<u32> {
         let mut chosen: Vec<u32> = Vec::with_capacity(most);
         for (similarity, id) in near {
@@ -188,7 +188,7 @@ impl Memory {
                 break;
             }
             compact.load(id, &mut self.other);
-            // In small groups, since most of those that are turned away are so by one of the first.
+            // In small groups, because one of the first neighbours decides most rejections.
             let apart = chosen.chunks(8).all(|group| {
                 let (mut products, mut estimates) = ([0; 8], [f32::NEG_INFINITY; 8]);
                 compact.estimates(&self.other, group, &mut products, &mut estimates);
@@ -211,7 +211,7 @@ mod tests {
     };
 
     #[test]
-    fn every_node_can_be_reached_even_after_all_links_to_it_are_lost() {
+    fn mending_makes_every_node_reachable_again() {
         let rows = cone(&mut Random::new(1), 600, 12, 10, 0.9);
         let compact = stored(&rows, 12);
         let nodes: Vec<u32> = (0..600).collect();
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn a_block_is_links_to_others_of_its_layer_and_then_nothing() {
+    fn a_block_has_links_to_nodes_of_its_layer_and_then_end_marks() {
         let rows = cone(&mut Random::new(2), 900, 12, 10, 0.9);
         let compact = stored(&rows, 12);
         let nodes: Vec<u32> = (0..900).filter(|node| node % 3 > 0).collect();

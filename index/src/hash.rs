@@ -1,4 +1,4 @@
-//! A small mixing hash: the same numbers on every machine and in every run.
+//! Two small hash functions with the same result on every machine and in every run.
 
 /// Mixes the bits of a number (the last step of splitmix64).
 pub(crate) fn mix(mut x: u64) -> u64 {

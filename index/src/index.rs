@@ -2,73 +2,85 @@
 
 use std::{
     fmt::Write,
+    ops::Range,
     path::{Path, PathBuf},
     sync::Arc,
 };
 
 use crate::{
-    builder::{EDGES, HEADS, LABELS, MANIFEST_KIND, MANIFEST_SECTION},
+    builder::{MANIFEST_KIND, MANIFEST_SECTION, RECORDS, SPACES},
     container::Sections,
-    edges::{Edge, Edges},
-    error::{Error, Result},
+    error::{Error, REMEDIES, Result},
     generation::{self, Lock, MANIFEST},
     meta::{self, Manifest},
+    records::{Record, Records},
     space::Space,
     verify,
 };
 
-/// One generation of an index, mapped. It stays as it is while newer ones are built and published.
+/// One generation of an index, mapped. It stays as it is while newer generations are built and published.
 #[derive(Debug)]
 pub struct Index {
     folder: PathBuf,
     generation: u64,
     manifest: Manifest,
     pub(crate) manifest_file: Sections,
-    pub(crate) edges: Arc<Edges>,
-    heads: Space,
-    labels: Space,
+    pub(crate) records: Arc<Records>,
+    spaces: [Space; 2],
     _lock: Lock,
 }
 
 impl Index {
-    /// Opens the current generation. Nothing is read but headers and a few numbers, so that this takes as long for any number of edges.
+    /// Opens the current generation. Reads only headers and a few numbers, so it takes the same time for any number of
+    /// records.
+    ///
+    /// ```
+    #[doc = include_str!("../doc/small_index.md")]
+    /// let index = Index::open(folder)?;
+    /// assert_eq!(index.manifest().records, 3);
+    /// assert_eq!(index.records_of(1), 1..3, "records are ordered by class");
+    /// let record = index.record(2).expect("there are three records");
+    /// assert_eq!(record.payload, [7, 0]);
+    /// assert_eq!(index.source(record.source), Some(&b"any bytes"[..]));
+    /// # Ok::<(), citree_index::Error>(())
+    /// ```
     ///
     /// # Errors
-    /// [`Error::Missing`] where there is none, and one for each way in which a file may be unfit.
+    /// [`Error::Missing`] if there is no index. Other errors say how a file is unfit.
     pub fn open(folder: impl AsRef<Path>) -> Result<Self> {
         let folder = folder.as_ref().to_owned();
         let (path, generation, lock) = generation::current(&folder)?;
-        let manifest_file = Sections::open(path.join(MANIFEST), MANIFEST_KIND)?;
-        // The one section that is checked at once: it is small, and everything else relies on it.
+        let manifest_file = Sections::open_with(path.join(MANIFEST), MANIFEST_KIND, REMEDIES)?;
+        // The manifest is small and everything else depends on it, so its checksum is compared now.
         manifest_file.check()?;
         let manifest = meta::decode(&manifest_file.bytes(MANIFEST_SECTION)?);
         let manifest =
             manifest.ok_or_else(|| manifest_file.damaged("the manifest", "readable", "bytes of another form"))?;
-        let edges = Arc::new(Edges::open(path.join(EDGES))?);
-        let found = (edges.count() as u64, edges.sentences() as u64, edges.labels() as u64);
-        let expected = (manifest.edges, manifest.sentences, manifest.labels);
+        let records = Arc::new(Records::open(path.join(RECORDS))?);
+        let found = (records.count() as u64, records.sources() as u64, records.classes() as u64);
+        let expected = (manifest.records, manifest.sources, manifest.classes);
         if found != expected {
             let (expected, found) = (format!("{expected:?}"), format!("{found:?}"));
-            return Err(edges.file.damaged("the number of edges, sentences and labels", expected, found));
+            return Err(records.file.damaged("the number of records, sources and classes", expected, found));
         }
-        let heads = Space::open(path.join(HEADS), edges.clone(), &manifest.heads)?;
-        let labels = Space::open(path.join(LABELS), edges.clone(), &manifest.label_space)?;
-        Ok(Self { folder, generation, manifest, manifest_file, edges, heads, labels, _lock: lock })
+        let space = |at: usize| Space::open(path.join(SPACES[at]), records.clone(), &manifest.spaces[at]);
+        let spaces = [space(0)?, space(1)?];
+        Ok(Self { folder, generation, manifest, manifest_file, records, spaces, _lock: lock })
     }
 
-    /// The number of the generation that is current now, which may be newer than one that is open. Opens nothing, so that it
-    /// can be asked every second.
+    /// The number of the generation that is current now. It can be newer than an open one. Opens no index file, so it is
+    /// cheap enough to poll.
     ///
     /// # Errors
-    /// [`Error::Missing`] where there is none.
+    /// [`Error::Missing`] if there is no index.
     pub fn current_generation(folder: impl AsRef<Path>) -> Result<u64> {
         Ok(generation::pointer(folder.as_ref())?.1)
     }
 
-    /// Refuses an index that another model made.
+    /// Refuses an index whose rows come from another model.
     ///
     /// # Errors
-    /// [`Error::Model`] if the fingerprint is not that of the model in use.
+    /// [`Error::Model`] if the fingerprint differs from the one in the manifest.
     pub fn require_model(&self, fingerprint: &[u8]) -> Result<()> {
         if self.manifest.model == fingerprint {
             return Ok(());
@@ -83,21 +95,16 @@ impl Index {
             path: self.folder.clone(),
             expected: hex(fingerprint),
             found: hex(&self.manifest.model),
-            remedy: "build the index again with this model (citree index), or use the model that it was built with",
+            remedy: "build the index again with this model, or use the model that it was built with",
         })
     }
 
-    /// The space of edge identification.
-    pub fn heads(&self) -> &Space {
-        &self.heads
+    /// The two spaces, in the order of [`Spec::spaces`](crate::Spec::spaces).
+    pub fn spaces(&self) -> &[Space; 2] {
+        &self.spaces
     }
 
-    /// The space of label classification.
-    pub fn labels(&self) -> &Space {
-        &self.labels
-    }
-
-    /// What the index says about itself.
+    /// Metadata.
     pub fn manifest(&self) -> &Manifest {
         &self.manifest
     }
@@ -107,42 +114,55 @@ impl Index {
         self.generation
     }
 
-    /// The record of an edge.
-    pub fn edge(&self, edge: u32) -> Option<Edge> {
-        self.edges.get(edge)
+    /// A record by its number.
+    pub fn record(&self, number: u32) -> Option<Record> {
+        self.records.get(number)
     }
 
-    /// The numbers of the edges with a label, which follow each other; empty for a label that is not there.
-    pub fn edges_of(&self, label: u32) -> std::ops::Range<u32> {
-        let range = self.edges.range(label);
+    /// The numbers of the records of a class, which are consecutive. Empty for a class that does not exist.
+    pub fn records_of(&self, class: u32) -> Range<u32> {
+        let range = self.records.range(class);
         range.start as u32..range.end as u32
     }
 
-    /// The bytes of a sentence.
-    pub fn sentence(&self, number: u32) -> Option<&[u8]> {
-        self.edges.sentence(number)
+    /// The bytes of a source.
+    pub fn source(&self, number: u32) -> Option<&[u8]> {
+        self.records.source(number)
     }
 
     /// The number of groups of each grouping.
     pub fn groupings(&self) -> &[u32] {
-        self.edges.groups.counts()
+        self.records.groups.counts()
     }
 
-    /// The group of an edge in a grouping; `None` where there is no such grouping or edge.
-    pub fn group(&self, grouping: usize, edge: u32) -> Option<u32> {
-        self.edges.groups.get(grouping, edge)
+    /// The group of a record in a grouping. `None` if there is no such grouping or record.
+    pub fn group(&self, grouping: usize, record: u32) -> Option<u32> {
+        self.records.groups.get(grouping, record)
     }
 
-    /// The bytes that the caller attached when it built the index.
+    /// The bytes of [`Spec::attachment`](crate::Spec::attachment).
     pub fn attachment(&self) -> &[u8] {
-        self.edges.attachment()
+        self.records.attachment()
     }
 
-    /// Reads everything and checks it: checksums, links, reachability, twins, groups, and sums and compact rows against the
-    /// rows.
+    /// Reads the whole index and checks it: checksums, links and reachability of the graphs, groups, and everything that
+    /// is computed from the rows.
+    ///
+    /// ```
+    #[doc = include_str!("../doc/small_index.md")]
+    /// Index::open(folder)?.verify()?;
+    ///
+    /// let file = folder.join("gen-000001/heads");
+    /// let mut bytes = std::fs::read(&file).expect("the rows of the first space");
+    /// bytes[1024] ^= 1;
+    /// std::fs::write(&file, bytes).expect("a damaged copy");
+    /// let error = Index::open(folder)?.verify().unwrap_err();
+    /// assert!(error.to_string().ends_with("build the index again, or restore it from a copy"));
+    /// # Ok::<(), citree_index::Error>(())
+    /// ```
     ///
     /// # Errors
-    /// The first thing that is not as it was written.
+    /// The first problem found.
     pub fn verify(&self) -> Result<()> {
         verify::verify(self)
     }

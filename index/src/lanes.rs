@@ -1,7 +1,7 @@
-//! Products of f32 rows in lanes of fixed order: the same bits on every machine, and vector instructions wherever they are
-//! compiled for them.
+//! Dot products of f32 rows over 32 lanes in a fixed order: the same bits on every machine, and the compiler can vectorise
+//! them.
 
-/// The product of two rows.
+/// The dot product of two rows.
 #[inline(always)]
 pub(crate) fn lanes(a: &[f32], b: &[f32]) -> f32 {
     let mut sums = [0f32; 32];
@@ -17,7 +17,7 @@ pub(crate) fn lanes(a: &[f32], b: &[f32]) -> f32 {
     sums[0]
 }
 
-/// The products of a row with several of the same length.
+/// The dot products of a row with consecutive rows of the same length.
 #[inline(always)]
 pub(crate) fn many(query: &[f32], rows: &[f32], out: &mut [f32]) {
     for (row, out) in rows.chunks_exact(query.len().max(1)).zip(out) {

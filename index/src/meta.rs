@@ -1,62 +1,61 @@
 //! The manifest of a generation: a few hundred bytes of metadata, and the only use of bincode.
 //!
-//! bincode is pinned and no longer maintained; to replace it, replace the two functions below and raise the version.
+//! bincode is pinned because it is no longer maintained. A replacement must write the same bytes, or raise the version.
 
 use bincode::{Decode, Encode, config};
 
-/// What an index says about itself.
+/// Metadata of an index.
 #[derive(Clone, Debug, PartialEq, Encode, Decode)]
 pub struct Manifest {
-    /// Fingerprint of the model that made the rows.
+    /// Fingerprint of the model that computed the rows.
     pub model: Vec<u8>,
-    /// Hash of the treebank that the rows come from.
-    pub treebank: Vec<u8>,
-    /// Number of edges.
-    pub edges: u64,
-    /// Number of sentences.
-    pub sentences: u64,
-    /// Number of labels, with and without edges.
-    pub labels: u64,
-    /// The space of edge identification.
-    pub heads: SpaceFacts,
-    /// The space of label classification.
-    pub label_space: SpaceFacts,
+    /// Hash of the data that the records come from.
+    pub content: Vec<u8>,
+    /// Number of records.
+    pub records: u64,
+    /// Number of sources.
+    pub sources: u64,
+    /// Number of classes, those without records included.
+    pub classes: u64,
+    /// The two spaces. bincode writes an array without a length: one after the other.
+    pub spaces: [SpaceFacts; 2],
 }
 
-/// What an index says about one of its spaces.
+/// Metadata of a space.
 #[derive(Clone, Debug, PartialEq, Encode, Decode)]
 pub struct SpaceFacts {
     /// Dimensions of a row.
     pub dims: u32,
     /// How rows are compared.
     pub metric: Metric,
-    /// Rows that differ from each other; the others share a node of the graph with one of these.
+    /// Number of distinct rows. Equal rows share one node of the graph.
     pub distinct: u64,
-    /// The graph and how well it finds; `None` where every search is exact.
+    /// The graph. `None` if every search is exact.
     pub graph: Option<GraphFacts>,
 }
 
-/// What an index says about a graph.
+/// Metadata of a graph.
 #[derive(Clone, Copy, Debug, PartialEq, Encode, Decode)]
 pub struct GraphFacts {
-    /// Links of a node in the upper layers; twice as many in the base layer.
+    /// Most links of a node in the upper layers. The base layer allows twice as many.
     pub degree: u32,
-    /// Candidates kept while inserting a node.
+    /// Candidates that the build kept while inserting a node.
     pub build_effort: u32,
-    /// Candidates kept while searching, unless the caller says otherwise: the least that reached the wanted recall.
+    /// Candidates that a search keeps by default: the smallest number that reached the target recall.
     pub effort: u32,
-    /// Share of the true ten nearest that `effort` found, over held-out rows.
+    /// Share of the true ten nearest rows that a search with `effort` found, over held-out rows.
     pub recall: f32,
-    /// Number of held-out rows of that measurement.
+    /// Number of held-out rows in that measurement.
     pub held_out: u32,
 }
 
 /// How two rows are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
 pub enum Metric {
-    /// Cosine; rows are of unit length, so that it is their dot product.
+    /// Cosine. Rows have unit length, so it is their dot product.
     Cosine,
-    /// Dot product of rows of any length: no metric, so such a space is always searched exactly.
+    /// Dot product of rows of any length. Searches in such a space are always exact: a graph over dot products has poor
+    /// recall.
     Dot,
 }
 
@@ -79,15 +78,14 @@ mod tests {
     fn manifest() -> Manifest {
         let graph = GraphFacts { degree: 16, build_effort: 200, effort: 48, recall: 0.993, held_out: 1000 };
         let space = SpaceFacts { dims: 300, metric: Metric::Cosine, distinct: 9, graph: Some(graph) };
-        let label_space = SpaceFacts { metric: Metric::Dot, graph: None, ..space.clone() };
+        let other = SpaceFacts { metric: Metric::Dot, graph: None, ..space.clone() };
         Manifest {
             model: vec![7; 32],
-            treebank: vec![9; 32],
-            edges: 10,
-            sentences: 2,
-            labels: 3,
-            heads: space,
-            label_space,
+            content: vec![9; 32],
+            records: 10,
+            sources: 2,
+            classes: 3,
+            spaces: [space, other],
         }
     }
 

@@ -1,4 +1,4 @@
-//! Asking a space for the edges nearest to a row.
+//! Searching a space for the rows nearest to a query.
 
 use std::ops::Range;
 
@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use crate::{
     error::Result,
-    exact::{Wanted, scan},
+    exact::{Search, scan},
     graph::Graph,
     rows::{Hit, Rows, comparable},
     simd::prefetch,
@@ -14,70 +14,71 @@ use crate::{
     walk::{Scratch, descend, walk},
 };
 
-/// A question to a [`Space`]: which edges are nearest to a row?
+/// A search for the records nearest to a row. [`Space::nearest`] begins it, the methods set options.
 #[derive(Clone, Copy)]
-#[must_use = "nothing is searched until `run`"]
+#[must_use = "the search runs when `run` is called"]
 pub struct Nearest<'a> {
     space: &'a Space,
     row: &'a [f32],
     count: usize,
-    label: Option<u32>,
-    sentence: Option<u32>,
+    class: Option<u32>,
+    source: Option<u32>,
     filter: Option<&'a (dyn Fn(u32) -> bool + Sync)>,
     effort: Option<usize>,
     exact: bool,
 }
 
-/// The edges that were found, most similar first, equal similarities by number.
+/// The result of a search.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answer {
-    /// The edges; fewer than asked for where fewer pass the filters.
+    /// The records found, most similar first, ties by number. Fewer than requested if fewer pass the filters.
     pub hits: Vec<Hit>,
-    /// Whether these are the nearest for certain, by a scan; otherwise the graph proposed them.
+    /// Whether a scan found them, so that they are certainly the nearest. Otherwise the graph found them.
     pub exact: bool,
 }
 
-/// Rows that are as fast to scan as to walk to.
+/// Scanning fewer rows than this is as fast as walking the graph.
 const FEW: usize = 2000;
-/// Queries that share a pass over the rows.
-const TOGETHER: usize = 32;
+/// Exact searches that share a pass over the rows.
+const BATCH: usize = 32;
 
 impl<'a> Nearest<'a> {
     pub(crate) fn new(space: &'a Space, row: &'a [f32]) -> Self {
-        Self { space, row, count: 10, label: None, sentence: None, filter: None, effort: None, exact: false }
+        Self { space, row, count: 10, class: None, source: None, filter: None, effort: None, exact: false }
     }
 
-    /// How many edges; 10 unless this says otherwise.
+    /// How many records to find. 10 by default.
     pub fn count(self, count: usize) -> Self {
         Self { count, ..self }
     }
 
-    /// Only edges with this label.
-    pub fn label(self, label: u32) -> Self {
-        Self { label: Some(label), ..self }
+    /// Finds only records of this class.
+    pub fn class(self, class: u32) -> Self {
+        Self { class: Some(class), ..self }
     }
 
-    /// No edges of this sentence.
-    pub fn except_sentence(self, sentence: u32) -> Self {
-        Self { sentence: Some(sentence), ..self }
+    /// Finds no records of this source.
+    pub fn except_source(self, source: u32) -> Self {
+        Self { source: Some(source), ..self }
     }
 
-    /// Only edges for whose number this is true.
+    /// Finds only records for whose number this is true.
     pub fn filter(self, filter: &'a (dyn Fn(u32) -> bool + Sync)) -> Self {
         Self { filter: Some(filter), ..self }
     }
 
-    /// How many candidates the walk keeps: more find more and take longer. The index has measured a good default.
+    /// How many candidates the walk over the graph keeps. More give better recall and take longer. The default was measured
+    /// when the index was built.
     pub fn effort(self, effort: usize) -> Self {
         Self { effort: Some(effort), ..self }
     }
 
-    /// Searches without the graph: the nearest for certain.
+    /// Searches without the graph: the result is certainly the nearest records.
     pub fn exact(self) -> Self {
         Self { exact: true, ..self }
     }
 
-    /// Answers the question.
+    /// Runs the search.
     ///
     /// # Errors
     /// If the row does not fit the space.
@@ -86,11 +87,11 @@ impl<'a> Nearest<'a> {
         Ok(self.by_walk().unwrap_or_else(|| self.by_scan()))
     }
 
-    /// The answer from the graph; `None` where a scan is right or cheaper.
+    /// Searches the graph. `None` if a scan is required or cheaper.
     fn by_walk(&self) -> Option<Answer> {
         let graph = self.space.graph.as_ref().filter(|_| !self.exact && !self.scan_is_cheaper())?;
-        let filtered = self.label.is_some() || self.sentence.is_some() || self.filter.is_some();
-        let passes = |edge| !filtered || self.passes(edge);
+        let filtered = self.class.is_some() || self.source.is_some() || self.filter.is_some();
+        let passes = |record| !filtered || self.passes(record);
         let effort = self.effort.unwrap_or(self.space.effort);
         self.space
             .with_scratch(|scratch| propose(&self.space.rows, graph, self.row, self.count, effort, &passes, scratch))
@@ -98,48 +99,48 @@ impl<'a> Nearest<'a> {
     }
 
     fn by_scan(&self) -> Answer {
-        let passes = |edge| self.passes(edge);
-        let wanted = Wanted { row: self.row, count: self.count, passes: &passes };
-        let hits = scan(&self.space.rows, self.range(), &[wanted]).pop().unwrap_or_default();
+        let passes = |record| self.passes(record);
+        let search = Search { row: self.row, count: self.count, passes: &passes };
+        let hits = scan(&self.space.rows, self.range(), &[search]).pop().unwrap_or_default();
         Answer { hits, exact: true }
     }
 
-    /// A scan of few rows takes no longer than a walk. A walk for rows that are rare where it leads is given up for one.
+    /// Whether a scan is certainly as fast as a walk. A walk can still be abandoned for a scan when few rows pass.
     fn scan_is_cheaper(&self) -> bool {
-        self.label.is_some() && self.range().len() < FEW || self.count > self.space.count() / 8
+        self.class.is_some() && self.range().len() < FEW || self.count > self.space.count() / 8
     }
 
     fn range(&self) -> Range<usize> {
-        self.label.map_or(0..self.space.count(), |label| self.space.edges.range(label))
+        self.class.map_or(0..self.space.count(), |class| self.space.records.range(class))
     }
 
-    fn passes(&self, edge: u32) -> bool {
-        let record = || self.space.edges.get(edge);
-        self.label.is_none_or(|label| self.space.edges.range(label).contains(&(edge as usize)))
-            && self.sentence.is_none_or(|sentence| record().is_some_and(|record| record.sentence != sentence))
-            && self.filter.is_none_or(|filter| filter(edge))
+    fn passes(&self, number: u32) -> bool {
+        let record = || self.space.records.get(number);
+        self.class.is_none_or(|class| self.space.records.range(class).contains(&(number as usize)))
+            && self.source.is_none_or(|source| record().is_some_and(|record| record.source != source))
+            && self.filter.is_none_or(|filter| filter(number))
     }
 }
 
-/// Answers many questions in parallel; exact ones share passes over the rows.
+/// Runs many searches in parallel. Exact ones share passes over the rows.
 pub(crate) fn run_many(searches: Vec<Nearest<'_>>) -> Result<Vec<Answer>> {
     searches.par_iter().try_for_each(|search| comparable(search.row, search.space.dims()).map(drop))?;
     let groups: Vec<&[Nearest<'_>]> = searches
-        .chunk_by(|a, b| a.exact == b.exact && a.label == b.label)
-        .flat_map(|same| same.chunks(TOGETHER))
+        .chunk_by(|a, b| a.exact == b.exact && a.class == b.class)
+        .flat_map(|same| same.chunks(BATCH))
         .collect();
     let answers = groups.into_par_iter().with_max_len(1).flat_map_iter(|group| {
         let answers: Vec<Option<Answer>> = group.iter().map(Nearest::by_walk).collect();
         let left: Vec<&Nearest<'_>> = group.iter().zip(&answers).filter(|(_, a)| a.is_none()).map(|(s, _)| s).collect();
-        let passes: Vec<_> = left.iter().map(|search| |edge| search.passes(edge)).collect();
-        let wanted: Vec<Wanted<'_>> = left
+        let passes: Vec<_> = left.iter().map(|search| |record| search.passes(record)).collect();
+        let scans: Vec<Search<'_>> = left
             .iter()
             .zip(&passes)
-            .map(|(search, passes)| Wanted { row: search.row, count: search.count, passes })
+            .map(|(search, passes)| Search { row: search.row, count: search.count, passes })
             .collect();
         let range = group[0].range();
         let space = group[0].space;
-        let mut scanned = if wanted.is_empty() { Vec::new() } else { scan(&space.rows, range, &wanted) }.into_iter();
+        let mut scanned = if scans.is_empty() { Vec::new() } else { scan(&space.rows, range, &scans) }.into_iter();
         let fill = |answer: Option<Answer>| {
             answer.unwrap_or_else(|| Answer { hits: scanned.next().unwrap_or_default(), exact: true })
         };
@@ -148,7 +149,8 @@ pub(crate) fn run_many(searches: Vec<Nearest<'_>>) -> Result<Vec<Answer>> {
     Ok(answers.collect())
 }
 
-/// Walks the graph and computes the similarity of those rows that may be among the best.
+/// Walks the graph, then computes the similarities of the rows that can be among the best. `None` if the filter rejects so
+/// many rows that a scan is cheaper.
 pub(crate) fn propose(
     rows: &Rows,
     graph: &Graph<impl std::ops::Deref<Target = [u32]>>,
@@ -168,15 +170,15 @@ pub(crate) fn propose(
     candidates().take(count).for_each(|candidate| prefetch(rows.get(candidate.id).unwrap_or_default()));
     for candidate in candidates() {
         if hits.len() >= count {
-            // The full bound holds for the worst rounding of all; a quarter of it is some five times the usual error.
+            // The full bound covers the worst rounding. A quarter of it is about five times the typical error.
             let most = candidate.estimate + 0.25 * rows.compact.bound(&query, candidate.id);
             if hits.last().is_none_or(|last| most < last.similarity) {
                 break;
             }
         }
         let similarity = rows.similarity(row, candidate.id);
-        for edge in rows.chain(candidate.id).filter(|edge| passes(*edge)) {
-            let hit = Hit { edge, similarity };
+        for record in rows.chain(candidate.id).filter(|record| passes(*record)) {
+            let hit = Hit { record, similarity };
             let place = hits.partition_point(|other| other.order(&hit).is_lt());
             if place < count {
                 hits.insert(place, hit);

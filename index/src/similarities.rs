@@ -1,4 +1,4 @@
-//! The similarities of several queries with all rows of a range, as a matrix product in blocks.
+//! Similarities of several queries with all rows of a range, as a blocked matrix product.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use crate::{
     rows::Rows,
 };
 
-/// Bytes of the rows of one block: they stay in the second-level cache while all queries pass over them.
+/// Bytes of the rows of a block. They stay in the second-level cache while all queries pass over them.
 const BLOCK: usize = 1 << 18;
 
 /// The similarity of each query with each row, query after query. `queries` holds whole rows of this space.
@@ -25,7 +25,7 @@ pub(crate) fn similarities(rows: &Rows, queries: &[f32], range: Range<usize>) ->
     }
     out.resize(room, 0f32);
     let block = (BLOCK / (4 * dims)).max(1);
-    // Each block of rows writes one piece of every query's similarities.
+    // Each block of rows writes one piece of each query's similarities.
     let mut pieces: Vec<Vec<&mut [f32]>> = range.clone().step_by(block).map(|_| Vec::with_capacity(count)).collect();
     for similarities in out.chunks_mut(range.len()) {
         pieces.iter_mut().zip(similarities.chunks_mut(block)).for_each(|(pieces, piece)| pieces.push(piece));

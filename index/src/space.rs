@@ -1,4 +1,4 @@
-//! A space: the rows of one model with sums, compact rows and graph, mapped.
+//! A space: rows with their sums, compact rows and graph, mapped.
 
 use std::{
     ops::Range,
@@ -7,18 +7,17 @@ use std::{
 };
 
 use crate::{
-    Sums,
     compact::{Compact, stride},
-    container::Sections,
-    edges::Edges,
-    error::Result,
+    container::{Sections, View},
+    error::{REMEDIES, Result},
     graph::{Graph, LAYERS},
     groups,
-    map::View,
     meta::{Metric, SpaceFacts},
+    records::Records,
     rows::{Rows, comparable},
     search::{Answer, Nearest, run_many},
     similarities::similarities,
+    sums::Sums,
     walk::Scratch,
 };
 
@@ -32,17 +31,18 @@ pub(crate) const TWINS: u32 = 6;
 pub(crate) const BASE: u32 = 7;
 pub(crate) const MEMBERS: u32 = 8;
 pub(crate) const UPPER: u32 = 9;
-/// Most dimensions of a row: integer products of more could overflow.
-pub(crate) const MOST_DIMS: u64 = 16_384;
 /// Number of members of each upper layer, lowest first, then zeros.
 pub(crate) const SIZES: u32 = 10;
 pub(crate) const GROUP_SUMS: u32 = 11;
 
-/// The edge vectors of one model, ordered by label.
+/// Most dimensions of a row: integer products of more could overflow.
+pub(crate) const MOST_DIMS: u64 = 16_384;
+
+/// One row per record, ordered by class.
 #[derive(Debug)]
 pub struct Space {
     pub(crate) file: Sections,
-    pub(crate) edges: Arc<Edges>,
+    pub(crate) records: Arc<Records>,
     pub(crate) rows: Rows,
     pub(crate) graph: Option<Graph<View<u32>>>,
     pub(crate) effort: usize,
@@ -54,17 +54,17 @@ pub struct Space {
 }
 
 impl Space {
-    pub(crate) fn open(path: PathBuf, edges: Arc<Edges>, facts: &SpaceFacts) -> Result<Self> {
-        let file = Sections::open(path, KIND)?;
-        let [dims, count, labels, degree, entry, groups, ..] = file.facts();
+    pub(crate) fn open(path: PathBuf, records: Arc<Records>, facts: &SpaceFacts) -> Result<Self> {
+        let file = Sections::open_with(path, KIND, REMEDIES)?;
+        let [dims, count, classes, degree, entry, groups, ..] = file.facts();
         if dims == 0 || dims > MOST_DIMS || dims != u64::from(facts.dims) {
             return Err(file.damaged("the number of dimensions", facts.dims, dims));
         }
-        if (count, labels) != (edges.count() as u64, edges.labels() as u64) {
-            let expected = format!("{} and {}", edges.count(), edges.labels());
-            return Err(file.damaged("the number of rows and labels", expected, format!("{count} and {labels}")));
+        if (count, classes) != (records.count() as u64, records.classes() as u64) {
+            let expected = format!("{} and {}", records.count(), records.classes());
+            return Err(file.damaged("the number of rows and classes", expected, format!("{count} and {classes}")));
         }
-        let wanted = groups::total(edges.groups.counts()).unwrap_or_default();
+        let wanted = groups::total(records.groups.counts()).unwrap_or_default();
         if groups != wanted {
             return Err(file.damaged("the number of groups", wanted, groups));
         }
@@ -80,23 +80,49 @@ impl Space {
             twins: file.view(TWINS, &[count])?,
         };
         let graph = if degree == 0 { None } else { Some(graph(&file, count, degree, entry)?) };
-        let (sums, counts) = (file.view(SUMS, &[labels + 1, dims])?, file.view(COUNTS, &[labels + 1])?);
+        let (sums, counts) = (file.view(SUMS, &[classes + 1, dims])?, file.view(COUNTS, &[classes + 1])?);
         let group_sums = file.view(GROUP_SUMS, &[groups, dims])?;
         let effort = facts.graph.map_or(0, |graph| graph.effort as usize);
         let (metric, scratch) = (facts.metric, Mutex::default());
-        Ok(Self { file, edges, rows, graph, effort, sums, counts, group_sums, metric, scratch })
+        Ok(Self { file, records, rows, graph, effort, sums, counts, group_sums, metric, scratch })
     }
 
-    /// Asks for the edges nearest to a row, which may be any finite vector of length up to 10¹⁵.
+    /// Begins a search for the records whose rows are nearest to `row`. [`Nearest::run`] runs it.
     ///
-    /// The graph of a cosine space is made, and its effort measured, for rows of unit length. Any other vector, such as the
-    /// difference of two rows, is answered less well over it: ask such a question with [`Nearest::exact`].
+    /// The row can be any finite vector with a norm of at most 10¹⁵. The graph of a cosine space is built and its recall
+    /// measured for unit vectors. For other vectors, such as the difference of two rows, its recall is lower: use
+    /// [`Nearest::exact`] for these.
+    ///
+    /// ```
+    #[doc = include_str!("../doc/small_index.md")]
+    /// let index = Index::open(folder)?;
+    /// let space = &index.spaces()[0];
+    /// let answer = space.nearest(&[0.8, 0.6]).count(2).run()?;
+    /// let [first, second] = answer.hits[..] else { panic!("two hits") };
+    /// assert_eq!((first.record, second.record), (1, 0), "most similar first");
+    /// assert!((first.similarity - 0.96).abs() < 1e-6);
+    ///
+    /// let of_class = space.nearest(&[0.8, 0.6]).class(0).exact().run()?;
+    /// assert_eq!(of_class.hits, [second]);
+    /// # Ok::<(), citree_index::Error>(())
+    /// ```
     pub fn nearest<'a>(&'a self, row: &'a [f32]) -> Nearest<'a> {
         Nearest::new(self, row)
     }
 
-    /// Answers many questions at once, on all threads: `rows` one after another, each question as `ask` completes it
-    /// (`|i, nearest| nearest.count(20).except_sentence(own[i])`). Exact questions share passes over the rows.
+    /// Runs many searches on all threads. `rows` holds the query rows one after another, and `ask` sets the options of
+    /// each search. Exact searches share passes over the rows.
+    ///
+    /// ```
+    #[doc = include_str!("../doc/small_index.md")]
+    /// let index = Index::open(folder)?;
+    /// // Two queries, each of which must not find records of its own source.
+    /// let (rows, own) = ([1.0, 0.0, 0.6, 0.8], [0, 1]);
+    /// let answers = index.spaces()[0].nearest_many(&rows, |i, nearest| nearest.count(1).except_source(own[i]))?;
+    /// let found: Vec<u32> = answers.iter().map(|answer| answer.hits[0].record).collect();
+    /// assert_eq!(found, [1, 2]);
+    /// # Ok::<(), citree_index::Error>(())
+    /// ```
     ///
     /// # Errors
     /// If a row does not fit the space.
@@ -110,17 +136,17 @@ impl Space {
         run_many(rows.chunks_exact(dims).enumerate().map(|(i, row)| ask(i, self.nearest(row))).collect())
     }
 
-    /// The similarity of a row with that of an edge, as [`crate::Hit::similarity`] has it; `None` where there is no such edge
-    /// or the row has another number of dimensions.
-    pub fn similarity(&self, row: &[f32], edge: u32) -> Option<f32> {
-        (row.len() == self.dims() && (edge as usize) < self.count()).then(|| self.rows.similarity(row, edge))
+    /// The similarity of a row with the row of a record, equal to that of a [`Hit`](crate::Hit). `None` if there is no
+    /// such record or the row has another number of dimensions.
+    pub fn similarity(&self, row: &[f32], record: u32) -> Option<f32> {
+        (row.len() == self.dims() && (record as usize) < self.count()).then(|| self.rows.similarity(row, record))
     }
 
-    /// The similarities of `rows`, one after another, with every edge of `range` (as far as there are such edges): all of
-    /// the first row, then all of the second and so on. Each is that of [`Space::similarity`] to the bit.
+    /// The similarities of `rows` (one after another) with every record of `range` that exists: those of the first row,
+    /// then those of the second, and so on. Each has the same bits as [`Space::similarity`].
     ///
     /// # Errors
-    /// If a row does not fit the space, or there is no memory for so many numbers.
+    /// If a row does not fit the space, or the numbers do not fit into memory.
     pub fn similarities(&self, rows: &[f32], range: Range<u32>) -> Result<Vec<f32>> {
         self.whole(rows)?;
         rows.chunks_exact(self.dims()).try_for_each(|row| comparable(row, self.dims()).map(drop))?;
@@ -128,18 +154,18 @@ impl Space {
         similarities(&self.rows, rows, end.min(range.start as usize)..end)
     }
 
-    /// Refuses rows one after another of which the last is not whole.
+    /// Refuses consecutive rows of which the last is incomplete.
     fn whole(&self, rows: &[f32]) -> Result<()> {
         let rest = rows.chunks_exact(self.dims()).remainder();
         if rest.is_empty() { Ok(()) } else { comparable(rest, self.dims()).map(drop) }
     }
 
-    /// The row of an edge.
-    pub fn row(&self, edge: u32) -> Option<&[f32]> {
-        self.rows.get(edge)
+    /// The row of a record.
+    pub fn row(&self, record: u32) -> Option<&[f32]> {
+        self.rows.get(record)
     }
 
-    /// Number of rows, which is the number of edges.
+    /// Number of rows, which is the number of records.
     pub fn count(&self) -> usize {
         self.rows.count()
     }
@@ -150,15 +176,15 @@ impl Space {
     }
 
     /// How rows are compared.
-    pub fn metric(&self) -> Metric {
+    pub(crate) fn metric(&self) -> Metric {
         self.metric
     }
 
-    /// Sums and counts of the rows of each label.
+    /// Sums and counts of the rows of each class.
     pub fn sums(&self) -> Sums {
-        let labels = self.counts.len() - 1;
-        let (sums, counts) = (self.sums[..labels * self.dims()].to_vec(), self.counts[..labels].to_vec());
-        Sums::from_parts(self.dims(), sums, counts).unwrap_or_else(|| Sums::new(labels, self.dims()))
+        let classes = self.counts.len() - 1;
+        let (sums, counts) = (self.sums[..classes * self.dims()].to_vec(), self.counts[..classes].to_vec());
+        Sums::from_parts(self.dims(), sums, counts).unwrap_or_else(|| Sums::new(classes, self.dims()))
     }
 
     /// The sum of all rows.
@@ -166,13 +192,13 @@ impl Space {
         &self.sums[(self.counts.len() - 1) * self.dims()..]
     }
 
-    /// The sum of the rows of each group of a grouping, group after group; empty where there is no such grouping.
+    /// The sums of the rows of each group of a grouping, group after group. Empty if there is no such grouping.
     pub fn group_sums(&self, grouping: usize) -> &[f32] {
-        let range = self.edges.groups.range(grouping).unwrap_or_default();
+        let range = self.records.groups.range(grouping).unwrap_or_default();
         self.group_sums.get(range.start * self.dims()..range.end * self.dims()).unwrap_or_default()
     }
 
-    /// Runs a search with memory of an earlier one, or with new memory if all is in use.
+    /// Runs a search with the buffers of an earlier one, or with new buffers if all are in use.
     pub(crate) fn with_scratch<T>(&self, run: impl FnOnce(&mut Scratch) -> T) -> T {
         let pool = || self.scratch.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let mut scratch = pool().pop().unwrap_or_default();

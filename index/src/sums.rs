@@ -1,6 +1,17 @@
-//! Sums of rows by class, added up in f64 in the order in which they come.
+//! Sums of rows by class. An index stores such sums, but they are useful without one.
+//!
+//! ```
+//! use citree_index::sums::Sums;
+//!
+//! let mut sums = Sums::new(2, 2);
+//! sums.add(1, &[1.0, 2.0]);
+//! sums.add(1, &[3.0, -2.0]);
+//! assert_eq!(sums.sums(), [0.0, 0.0, 4.0, 0.0]);
+//! assert_eq!(sums.counts(), [0, 2]);
+//! assert_eq!(sums.means(), [0.0, 0.0, 2.0, 0.0]);
+//! ```
 
-/// The summed rows and their number for every class.
+/// The sum and the number of the rows of each class. Rows are added in f64, in the order of the calls.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sums {
     dims: usize,
@@ -9,12 +20,12 @@ pub struct Sums {
 }
 
 impl Sums {
-    /// Empty sums for this many classes of rows of this many dimensions.
+    /// Zero sums for a number of classes and dimensions.
     pub fn new(classes: usize, dims: usize) -> Self {
         Self { dims, sums: vec![0.0; classes * dims], counts: vec![0; classes] }
     }
 
-    /// Sums that were taken before; `None` where the lengths do not fit each other.
+    /// Sums from stored numbers. `None` if the lengths are inconsistent.
     pub fn from_parts(dims: usize, sums: Vec<f64>, counts: Vec<u64>) -> Option<Self> {
         (counts.len().checked_mul(dims)? == sums.len()).then_some(Self { dims, sums, counts })
     }
@@ -22,9 +33,9 @@ impl Sums {
     /// Adds a row to its class.
     ///
     /// # Panics
-    /// If the class or the row's length is not of these sums: a mistake of the caller, not of its input.
+    /// If the class does not exist or the row has another number of dimensions.
     pub fn add(&mut self, class: usize, row: &[f32]) {
-        assert_eq!(row.len(), self.dims, "row of another length");
+        assert_eq!(row.len(), self.dims, "number of dimensions of a row");
         let sum = &mut self.sums[class * self.dims..][..self.dims];
         sum.iter_mut().zip(row).for_each(|(sum, &value)| *sum += f64::from(value));
         self.counts[class] += 1;
@@ -40,12 +51,12 @@ impl Sums {
         &self.sums
     }
 
-    /// How many rows each class has.
+    /// The number of rows of each class.
     pub fn counts(&self) -> &[u64] {
         &self.counts
     }
 
-    /// The mean row of every class, class after class; zeros for a class without rows.
+    /// The mean row of each class, class after class. Zeros for a class without rows.
     pub fn means(&self) -> Vec<f64> {
         let counts = self.counts.iter().map(|&count| count.max(1) as f64);
         self.sums.chunks(self.dims.max(1)).zip(counts).flat_map(|(sum, n)| sum.iter().map(move |s| s / n)).collect()
@@ -57,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sums_counts_and_means_are_those_of_the_rows() {
+    fn sums_counts_and_means_follow_from_the_rows() {
         let mut sums = Sums::new(3, 2);
         sums.add(0, &[1.0, 2.0]);
         sums.add(2, &[5.0, 1.0]);

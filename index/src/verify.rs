@@ -1,23 +1,23 @@
-//! Checking a whole index, byte by byte and part against part.
+//! Verifying an index: every checksum, and every part against the parts it depends on.
 
 use rayon::prelude::*;
 
 use crate::{
+    container::View,
     error::Result,
     graph::Graph,
     index::Index,
-    map::View,
     rows::{NONE, fits, nodes, twins},
     space::Space,
-    writer::label_sums,
+    space_writer::class_sums,
 };
 
-/// Checks all files of an index and what they say about each other.
+/// Checks all files of an index.
 pub(crate) fn verify(index: &Index) -> Result<()> {
     index.manifest_file.check()?;
-    index.edges.check()?;
-    space(index.heads(), index.manifest().heads.distinct)?;
-    space(index.labels(), index.manifest().label_space.distinct)
+    index.records.check()?;
+    let mut spaces = index.spaces().iter().zip(&index.manifest().spaces);
+    spaces.try_for_each(|(of_index, facts)| space(of_index, facts.distinct))
 }
 
 fn space(space: &Space, distinct: u64) -> Result<()> {
@@ -28,27 +28,27 @@ fn space(space: &Space, distinct: u64) -> Result<()> {
         .into_par_iter()
         .find_first(|place| rows.get(*place).is_none_or(|row| fits(row, dims, space.metric()).is_err()))
     {
-        return Err(file.damaged(format!("row {place}"), "finite and of its length", "not"));
+        return Err(file.damaged(format!("row {place}"), "finite and of the right norm", "not"));
     }
-    let ranges: Vec<_> = (0..space.edges.labels() as u32).map(|label| space.edges.range(label)).collect();
+    let ranges: Vec<_> = (0..space.records.classes() as u32).map(|class| space.records.range(class)).collect();
     let starts: Vec<u64> = [0].into_iter().chain(ranges.iter().map(|range| range.end as u64)).collect();
-    let sums = label_sums(&rows.values, dims, &starts);
+    let sums = class_sums(&rows.values, dims, &starts);
     if let Some(i) = (0..sums.len()).find(|i| space.sums[*i].to_bits() != sums[*i].to_bits()) {
-        return Err(file.damaged(format!("the sum of label {}", i / dims), sums[i], space.sums[i]));
+        return Err(file.damaged(format!("the sum of class {}", i / dims), sums[i], space.sums[i]));
     }
     let counts = ranges.iter().map(|range| range.len() as u64).chain([space.count() as u64]);
     if !counts.eq(space.counts.iter().copied()) {
-        return Err(file.damaged("the number of rows of a label", "that of its range", "another"));
+        return Err(file.damaged("the number of rows of a class", "the length of its range", "another"));
     }
     group_sums(space)?;
     let odd = (0..space.count() as u32).into_par_iter().map_init(Vec::new, |scratch, place| {
         rows.get(place).is_none_or(|row| !rows.compact.same(place, row, scratch)).then_some(place)
     });
     if let Some(place) = odd.flatten().min() {
-        return Err(file.damaged(format!("compact row {place}"), "that of its row", "another"));
+        return Err(file.damaged(format!("compact row {place}"), "computed from its row", "another"));
     }
     if *rows.twins != twins(&rows.values, dims) {
-        return Err(file.damaged("the table of twins", "that of the rows", "another"));
+        return Err(file.damaged("the table of twins", "computed from the rows", "another"));
     }
     let nodes = nodes(&rows.twins);
     if nodes.len() as u64 != distinct {
@@ -58,7 +58,7 @@ fn space(space: &Space, distinct: u64) -> Result<()> {
 }
 
 fn group_sums(space: &Space) -> Result<()> {
-    let groups = &space.edges.groups;
+    let groups = &space.records.groups;
     for grouping in 0..groups.counts().len() {
         let stored = space.group_sums(grouping).chunks_exact(space.dims());
         groups.sums(grouping, &space.rows.values, space.dims(), |first, sums| {
@@ -67,7 +67,7 @@ fn group_sums(space: &Space) -> Result<()> {
             match sums.chunks_exact(space.dims()).zip(stored).position(|(sum, stored)| !same(sum, stored)) {
                 Some(i) => {
                     let what = format!("the sum of group {} of grouping {grouping}", first + i);
-                    Err(space.file.damaged(what, "that of its rows", "another"))
+                    Err(space.file.damaged(what, "the sum of its rows", "another"))
                 }
                 None => Ok(()),
             }
@@ -80,14 +80,14 @@ fn links(space: &Space, graph: &Graph<View<u32>>, nodes: &[u32]) -> Result<()> {
     let file = &space.file;
     for level in 0..=graph.ranges.len() {
         let layer = graph.layer(level);
-        for (place, block) in layer.blocks() {
+        for (number, block) in layer.blocks() {
             let end = block.iter().position(|link| *link == NONE).unwrap_or(block.len());
             let (links, rest) = block.split_at(end);
-            let node = |place: &u32| nodes.binary_search(place).is_ok() && layer.contains(*place);
-            let good = |link: &u32| *link != place && node(link);
+            let node = |number: &u32| nodes.binary_search(number).is_ok() && layer.contains(*number);
+            let good = |link: &u32| *link != number && node(link);
             let linked = links.iter().all(good) && rest.iter().all(|link| *link == NONE);
-            if !linked || !node(&place) && (level > 0 || !links.is_empty()) {
-                return Err(file.damaged(format!("a link of row {place}"), format!("a node of layer {level}"), "not"));
+            if !linked || !node(&number) && (level > 0 || !links.is_empty()) {
+                return Err(file.damaged(format!("a link of row {number}"), format!("a node of layer {level}"), "not"));
             }
         }
         if !layer.contains(graph.entry) {

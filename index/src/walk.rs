@@ -1,4 +1,4 @@
-//! The walk: best first over the links of a layer, by estimates from compact rows.
+//! Best-first search in a layer of the graph, by estimates from compact rows.
 
 use crate::{
     compact::{Compact, Query},
@@ -6,32 +6,32 @@ use crate::{
     simd::prefetch,
 };
 
-/// A row that the walk has come to.
+/// A row that the walk has reached.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Candidate {
     pub(crate) estimate: f32,
     pub(crate) id: u32,
-    /// Its links have been followed.
+    /// Whether its links have been followed.
     followed: bool,
-    /// It passes the filter; others only lead on.
+    /// Whether it passes the filter. The walk follows the links of the others too.
     pub(crate) passes: bool,
 }
 
-/// Memory of a walk, to be used again by the next.
+/// Buffers of a walk, reused by the next.
 #[derive(Debug, Default)]
 pub(crate) struct Scratch {
-    /// One bit a row; those set are listed in `touched`, so that clearing costs what the walk cost.
+    /// One bit per row. `touched` lists the set bits, so clearing takes no longer than the walk.
     seen: Vec<u64>,
     touched: Vec<u32>,
-    /// The best rows so far, best first.
+    /// The best rows so far, most similar first.
     pub(crate) pool: Vec<Candidate>,
     fresh: Vec<u32>,
     products: Vec<i32>,
     estimates: Vec<f32>,
 }
 
-/// Rows that a filter may turn away before the walk gives up: then a scan is cheaper.
-const TURNED_AWAY: usize = 1024;
+/// Rows in the pool that the filter can reject before a scan is cheaper.
+const MOST_REJECTED: usize = 1024;
 
 impl Scratch {
     fn reset(&mut self, count: usize) {
@@ -47,17 +47,17 @@ impl Scratch {
         compact.estimates(query, &self.fresh, &mut self.products, &mut self.estimates);
     }
 
-    /// Takes up the links that were not seen before. Whatever a file says, only numbers of rows are followed.
+    /// Puts the links that were not seen before into `fresh`.
     #[inline]
     fn take(&mut self, links: &[u32], count: usize) {
         self.fresh.resize(links.len(), 0);
         let mut count_fresh = 0;
         for &id in links {
-            // The end mark is larger than any row's number: one comparison ends the list and guards against damage.
+            // The end mark is larger than any row number, so one comparison ends the list and rejects damaged links.
             if id as usize >= count {
                 break;
             }
-            // Without a branch on what was seen: that is as good as random, and a wrong guess costs more than the rest.
+            // No branch on whether the row was seen: it would be unpredictable.
             let word = &mut self.seen[id as usize / 64];
             let fresh = !(*word >> (id % 64)) & 1;
             *word |= 1 << (id % 64);
@@ -69,7 +69,7 @@ impl Scratch {
     }
 }
 
-/// Goes down the upper layers from the top to just above `level`, in each to the row most like the query.
+/// Descends greedily from the top layer to the one above `level`. Returns the most similar row it reaches.
 pub(crate) fn descend<S: std::ops::Deref<Target = [u32]>>(
     graph: &Graph<S>,
     compact: &Compact,
@@ -94,7 +94,7 @@ pub(crate) fn descend<S: std::ops::Deref<Target = [u32]>>(
                     (highest[0], best) = (*estimate, *id);
                 }
             }
-            // Estimates strictly rise from one row to the next, so this ends; damaged rows may have one that is no number.
+            // Ends, because estimates strictly increase. The estimate of a damaged row can be NaN, which no comparison passes.
             if best == before {
                 break;
             }
@@ -103,8 +103,8 @@ pub(crate) fn descend<S: std::ops::Deref<Target = [u32]>>(
     best
 }
 
-/// Walks a layer from `starts` and leaves the best `effort` rows that pass in the pool, among others that do not.
-/// Returns false where the filter turns away so much that a scan of all rows is cheaper.
+/// Walks a layer from `starts`. Leaves the best `effort` rows that pass the filter in the pool, among others that do not.
+/// Returns false if the filter rejects so many rows that a scan is cheaper.
 pub(crate) fn walk(
     layer: Layer<'_>,
     compact: &Compact,
@@ -135,7 +135,7 @@ pub(crate) fn walk(
                 passing -= usize::from(pool.pop().is_some_and(|last| last.passes));
             }
         }
-        if scratch.pool.len() > effort + TURNED_AWAY {
+        if scratch.pool.len() > effort + MOST_REJECTED {
             return false;
         }
         while scratch.pool.get(next).is_some_and(|candidate| candidate.followed) {
@@ -161,7 +161,7 @@ mod tests {
     };
 
     #[test]
-    fn the_pool_holds_as_many_rows_that_pass_as_the_effort_says_and_a_filter_that_stops_nearly_all_ends_the_walk() {
+    fn the_pool_holds_effort_rows_that_pass_and_a_strict_filter_ends_the_walk() {
         let rows = cone(&mut Random::new(4), 3000, 12, 10, 0.9);
         let compact = stored(&rows, 12);
         let mut growing = Growing::new(&compact, &(0..3000).collect::<Vec<_>>(), 8, 40);

@@ -4,6 +4,7 @@ use super::{About, Bundle};
 use crate::encoder::pretrained::Contents;
 use crate::error::{Error, Result};
 use crate::evidence::{Grouping, TrainingEdges};
+use crate::task::Task;
 use citree_index::{Metric, SpaceFacts};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -103,13 +104,13 @@ fn index(edges: &TrainingEdges, folder: &Path) -> Result<Value> {
     let (index, manifest) = (edges.index(), edges.index().manifest());
     Ok(json!({
         "generation": index.generation(),
-        "edges": manifest.edges,
-        "sentences": manifest.sentences,
+        "edges": manifest.records,
+        "sentences": manifest.sources,
         "documents": edges.group_names(Grouping::Document).len(),
         "genres": edges.group_names(Grouping::Genre),
-        "treebank": hex(&manifest.treebank),
-        "heads": space(&manifest.heads),
-        "labels": space(&manifest.label_space),
+        "treebank": hex(&manifest.content),
+        "heads": space(edges.facts(Task::Heads)),
+        "labels": space(edges.facts(Task::Labels)),
         "bytes": size(folder)?,
     }))
 }

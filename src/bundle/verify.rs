@@ -25,7 +25,7 @@ impl Bundle {
         let pretrained = || Pretrained::check(&self.layout().pretrained(), self.model().config.bert.train);
         let manifest = index.manifest();
         let verified =
-            Verified { generation: index.generation(), edges: manifest.edges, sentences: manifest.sentences };
+            Verified { generation: index.generation(), edges: manifest.records, sentences: manifest.sources };
         Ok(index.verify().map_err(Into::into).and_then(|()| sentences()).and_then(|()| pretrained()).map(|()| verified))
     }
 }

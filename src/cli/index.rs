@@ -4,6 +4,7 @@ use super::machine::Machine;
 use super::progress::step_bar;
 use crate::bundle::Bundle;
 use crate::evidence::Step;
+use crate::task::Task;
 use crate::treebank::read_trees;
 use citree_index::Phase;
 use indicatif::ProgressBar;
@@ -51,9 +52,11 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
 pub fn show(bar: &ProgressBar, step: Step) {
     let (name, done, total) = match step {
         Step::Encoding { done, total } => ("encoding".to_string(), done as u64, total as u64),
-        Step::Indexing(progress) => {
-            (format!("{:?}: {}", progress.space, phase(progress.phase)).to_lowercase(), progress.done, progress.total)
-        }
+        Step::Indexing(progress) => (
+            format!("{}: {}", Task::ALL.get(progress.space).map_or("", |task| task.name()), phase(progress.phase)),
+            progress.done,
+            progress.total,
+        ),
     };
     if bar.prefix() != name {
         bar.reset();

@@ -2,7 +2,7 @@
 
 mod stored;
 
-pub use stored::{BertFacts, Contents, Sources, VectorFacts};
+pub use stored::{Contents, Sources};
 
 use super::bert::{Bert, Features};
 use super::vocabulary::{Numbered, Vocabulary};

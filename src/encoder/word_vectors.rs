@@ -9,11 +9,12 @@ mod content;
 mod convert;
 mod text;
 
-pub use convert::Converted;
+#[cfg(test)]
+use convert::Converted;
 
 use self::content::Content;
 use crate::error::{Error, Result};
-use citree_index::files::{FACTS, Sections};
+use citree_index::container::{FACTS, Sections};
 use std::path::Path;
 
 /// The kind of file this is to the container; the index has those below.

@@ -1,7 +1,7 @@
 //! Building the index of a bundle: every gold edge of a treebank encoded by both models.
 
 use super::groups::Numbering;
-use super::record::TrainingSentence;
+use super::record::{Edge, TrainingSentence};
 use super::sum_of_sums;
 use crate::config::Similarity;
 use crate::edge::{EdgeModel, edge_vectors};
@@ -9,7 +9,8 @@ use crate::error::{Error, Result};
 use crate::files::to_json;
 use crate::model::Model;
 use crate::treebank::{Sentence, write_sentence};
-use citree_index::{Builder, Edge, GraphSpec, Metric, Progress, SpaceSpec, Spec, Sums};
+use citree_index::sums::Sums;
+use citree_index::{Builder, GraphSpec, Metric, Progress, SpaceSpec, Spec};
 use std::path::Path;
 
 /// Sentences encoded before their rows are written; bounds the memory.
@@ -81,13 +82,12 @@ pub fn build(
     let space = |edges: &EdgeModel| SpaceSpec { dims: edges.dims(), metric };
     let edges = label_counts.iter().sum();
     let spec = Spec {
-        heads: space(&model.heads.edges),
-        labels: space(&model.labels.edges),
-        label_counts,
+        spaces: [space(&model.heads.edges), space(&model.labels.edges)],
+        class_counts: label_counts,
         groupings: numbering.counts(),
         attachment: to_json("the names of groups", &numbering.into_names())?.into_bytes(),
         model: model.fingerprint()?.to_vec(),
-        treebank: treebank.finalize().as_bytes().to_vec(),
+        content: treebank.finalize().as_bytes().to_vec(),
         graph: GraphSpec::default(),
     };
     let mut builder = Builder::create(folder, spec)?;
@@ -102,13 +102,13 @@ pub fn build(
         let [head_rows, label_rows] = &vectors[..] else { continue };
         for (offset, sentence) in part.iter().enumerate() {
             let at = chunk * CHUNK + offset;
-            let number = builder.add_sentence(&TrainingSentence::encode(sentence, &documents[at]))?;
+            let number = builder.add_source(&TrainingSentence::encode(sentence, &documents[at]))?;
             let rows = head_rows[offset].chunks(heads_model.dims()).zip(label_rows[offset].chunks(labels_model.dims()));
             for (word, (head_row, label_row)) in rows.enumerate() {
                 let Some(label) = label(at, word) else { continue };
                 let head = heads[offset][word + 1] as u32;
                 let edge = Edge { sentence: number, dependent: word as u32 + 1, head, label };
-                builder.add_edge(edge, &groups[at][word], head_row, label_row)?;
+                builder.add(edge.into(), &groups[at][word], [head_row, label_row])?;
                 let [head_sums, label_sums] = &mut sums;
                 head_sums.add(label as usize, head_row);
                 label_sums.add(label as usize, label_row);

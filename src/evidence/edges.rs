@@ -4,10 +4,10 @@
 
 use super::groups::{GroupNames, Grouping};
 use super::lookup::SentenceLookup;
-use super::record::{Source, TrainingSentence};
+use super::record::{Edge, Source, TrainingSentence};
 use crate::error::{Error, Result};
 use crate::task::Task;
-use citree_index::{Edge, Index, Space};
+use citree_index::{Index, Space, SpaceFacts};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
@@ -27,7 +27,7 @@ impl TrainingEdges {
     pub fn open(folder: &Path, fingerprint: &[u8; 32], labels: &[String]) -> Result<Self> {
         let index = Index::open(folder)?;
         index.require_model(fingerprint)?;
-        let sources = vec![OnceLock::new(); index.manifest().sentences as usize];
+        let sources = vec![OnceLock::new(); index.manifest().sources as usize];
         Ok(Self {
             folder: folder.to_path_buf(),
             index,
@@ -50,10 +50,25 @@ impl TrainingEdges {
 
     /// The rows of one of the two models.
     pub fn space(&self, task: Task) -> &Space {
+        let [heads, labels] = self.index.spaces();
         match task {
-            Task::Heads => self.index.heads(),
-            Task::Labels => self.index.labels(),
+            Task::Heads => heads,
+            Task::Labels => labels,
         }
+    }
+
+    /// What the index says about the rows of one of the two models.
+    pub fn facts(&self, task: Task) -> &SpaceFacts {
+        let [heads, labels] = &self.index.manifest().spaces;
+        match task {
+            Task::Heads => heads,
+            Task::Labels => labels,
+        }
+    }
+
+    /// An edge by its number.
+    pub fn record(&self, edge: u32) -> Option<Edge> {
+        self.index.record(edge).map(Edge::from)
     }
 
     /// The name of a label.
@@ -63,7 +78,7 @@ impl TrainingEdges {
 
     /// An edge and the sentence it is in.
     pub fn edge(&self, edge: u32) -> Result<(Edge, TrainingSentence<'_>)> {
-        let record = self.index.edge(edge).ok_or_else(|| self.damaged(format!("no edge {edge}")))?;
+        let record = self.record(edge).ok_or_else(|| self.damaged(format!("no edge {edge}")))?;
         let sentence = self.sentence(record.sentence)?;
         let words = sentence.words.len() as u32;
         if record.dependent == 0 || record.dependent > words || record.head > words {
@@ -74,14 +89,13 @@ impl TrainingEdges {
 
     /// A sentence by its number.
     pub fn sentence(&self, number: u32) -> Result<TrainingSentence<'_>> {
-        let bytes = self.index.sentence(number).and_then(TrainingSentence::decode);
+        let bytes = self.index.source(number).and_then(TrainingSentence::decode);
         bytes.ok_or_else(|| self.damaged(format!("no sentence {number}")))
     }
 
     /// An edge and what a citation shows of its sentence.
     pub fn source(&self, edge: u32) -> Result<(Edge, Arc<Source>)> {
-        let known =
-            self.index.edge(edge).and_then(|record| Some((record, self.sources.get(record.sentence as usize)?)));
+        let known = self.record(edge).and_then(|record| Some((record, self.sources.get(record.sentence as usize)?)));
         if let Some((record, Some(source))) = known.map(|(record, place)| (record, place.get())) {
             let words = source.words.len() as u32;
             if record.dependent > 0 && record.dependent <= words && record.head <= words {
@@ -98,7 +112,7 @@ impl TrainingEdges {
 
     /// How many sentences there are.
     pub fn sentences(&self) -> u32 {
-        self.index.manifest().sentences as u32
+        self.index.manifest().sources as u32
     }
 
     /// The names of the groups of a grouping.

@@ -31,8 +31,8 @@ impl SentenceLookup {
         }
         let mut table = vec![NONE; words];
         firsts.push(words);
-        for edge in 0..edges.index().manifest().edges as u32 {
-            let Some(record) = edges.index().edge(edge) else { continue };
+        for edge in 0..edges.index().manifest().records as u32 {
+            let Some(record) = edges.record(edge) else { continue };
             let place = firsts.get(record.sentence as usize).map(|first| first + record.dependent as usize);
             let place = place.and_then(|place| table.get_mut(place.checked_sub(1)?));
             place.into_iter().for_each(|place| *place = edge);

@@ -14,12 +14,12 @@ mod weigh;
 pub use build::{Built, Step, build};
 pub use edges::TrainingEdges;
 pub use groups::{Grouping, prefix};
-pub use record::{Source, TrainingSentence, TrainingWord};
+pub use record::{Edge, Source, TrainingSentence, TrainingWord};
 pub use side::Side;
 pub use weigh::Weighing;
 
 use crate::task::Task;
-use citree_index::Sums;
+use citree_index::sums::Sums;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
@@ -48,14 +48,14 @@ impl Evidence {
     /// The same without some edges, as if they had never been in the treebank; `left_out` is asked of the number of each
     /// edge and that of its sentence.
     pub fn without(&self, left_out: impl Fn(u32, u32) -> bool) -> Self {
-        let count = self.edges.index().manifest().edges as u32;
+        let count = self.edges.index().manifest().records as u32;
         let gone: Vec<bool> = (0..count)
             .map(|edge| {
-                let record = self.edges.index().edge(edge);
+                let record = self.edges.record(edge);
                 !self.counts(edge) || record.is_none_or(|record| left_out(edge, record.sentence))
             })
             .collect();
-        let left = |label| self.edges.index().edges_of(label).filter(|edge| !gone[*edge as usize]).count() as u64;
+        let left = |label| self.edges.index().records_of(label).filter(|edge| !gone[*edge as usize]).count() as u64;
         let counts = (0..self.counts.len() as u32).map(left).collect();
         let (sums, total) = ([OnceLock::new(), OnceLock::new()], OnceLock::new());
         Self { edges: self.edges.clone(), counts, sums, total, left_out: gone }
@@ -92,7 +92,7 @@ impl Evidence {
             let space = self.edges.space(task);
             let mut sums = Sums::new(self.counts.len(), space.dims());
             for label in 0..self.counts.len() {
-                for edge in self.edges.index().edges_of(label as u32).filter(|edge| self.counts(*edge)) {
+                for edge in self.edges.index().records_of(label as u32).filter(|edge| self.counts(*edge)) {
                     space.row(edge).into_iter().for_each(|row| sums.add(label, row));
                 }
             }
@@ -128,7 +128,7 @@ impl Evidence {
     /// The numbers of the edges that a side is compared with, those left out among them.
     pub fn range(&self, side: &Side) -> Range<u32> {
         match side.label {
-            Some(label) => self.edges.index().edges_of(label),
+            Some(label) => self.edges.index().records_of(label),
             None => 0..self.edges.space(side.task).count() as u32,
         }
     }

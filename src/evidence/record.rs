@@ -4,7 +4,33 @@
 //! None of these can hold a line break or a tab in CoNLL-U.
 
 use crate::treebank::Sentence;
+use citree_index::Record;
 use serde::Serialize;
+
+/// A training edge, as the index stores it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Edge {
+    /// Number of its sentence.
+    pub sentence: u32,
+    /// Position of the dependent in the sentence.
+    pub dependent: u32,
+    /// Position of the head in the sentence; 0 is ROOT.
+    pub head: u32,
+    /// Number of the label.
+    pub label: u32,
+}
+
+impl From<Record> for Edge {
+    fn from(Record { source, class, payload: [dependent, head] }: Record) -> Self {
+        Self { sentence: source, dependent, head, label: class }
+    }
+}
+
+impl From<Edge> for Record {
+    fn from(Edge { sentence, dependent, head, label }: Edge) -> Self {
+        Self { source: sentence, class: label, payload: [dependent, head] }
+    }
+}
 
 /// A training sentence, borrowed from the index.
 #[derive(Clone, Debug, PartialEq, Eq)]

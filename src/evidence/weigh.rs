@@ -87,7 +87,7 @@ impl Evidence {
                 let score = |side: Side| match &neighbors {
                     Some(hits) => {
                         let range = self.range(&side);
-                        let own = hits.iter().filter(|hit| range.contains(&hit.edge)).map(|hit| hit.similarity);
+                        let own = hits.iter().filter(|hit| range.contains(&hit.record)).map(|hit| hit.similarity);
                         Ok(by.rule.score(by.rule.total(&own.collect::<Vec<_>>(), by.scale, self.count(&side))))
                     }
                     None => self.label_score(by, &side),
@@ -113,7 +113,7 @@ impl Evidence {
         }
         let similarity = match by.rule.neighbors() {
             Some(neighbors) => {
-                self.neighbors(neighbors, side)?.iter().find(|hit| hit.edge == edge).map(|hit| hit.similarity)
+                self.neighbors(neighbors, side)?.iter().find(|hit| hit.record == edge).map(|hit| hit.similarity)
             }
             None => self.edges().space(side.task).similarity(&side.row, edge),
         };
@@ -126,7 +126,7 @@ impl Evidence {
         let contribution = |edge, similarity| (edge, by.rule.contribution(similarity, by.scale, count));
         if let Some(neighbors) = by.rule.neighbors() {
             let neighbors = self.neighbors(neighbors, side)?;
-            return Ok(neighbors.iter().map(|hit| contribution(hit.edge, hit.similarity)).collect());
+            return Ok(neighbors.iter().map(|hit| contribution(hit.record, hit.similarity)).collect());
         }
         let similarities = self.similarities(side)?;
         let counted = self.range(side).zip(similarities.iter()).filter(|(edge, _)| self.counts(*edge));
@@ -204,7 +204,7 @@ impl Evidence {
         let counts = |edge| self.counts(edge);
         let mut nearest = self.edges().space(side.task).nearest(&side.row).count(count);
         if let Some(label) = side.label {
-            nearest = nearest.label(label);
+            nearest = nearest.class(label);
         }
         if self.is_partial() {
             nearest = nearest.filter(&counts);
@@ -228,9 +228,9 @@ impl Evidence {
         let mut hits: Vec<Hit> = (first..)
             .zip(similarities)
             .filter(|(edge, _)| self.counts(*edge))
-            .map(|(edge, &similarity)| Hit { edge, similarity })
+            .map(|(edge, &similarity)| Hit { record: edge, similarity })
             .collect();
-        let order = |a: &Hit, b: &Hit| b.similarity.total_cmp(&a.similarity).then(a.edge.cmp(&b.edge));
+        let order = |a: &Hit, b: &Hit| b.similarity.total_cmp(&a.similarity).then(a.record.cmp(&b.record));
         if hits.len() > count {
             hits.select_nth_unstable_by(count, order);
             hits.truncate(count);
@@ -255,7 +255,7 @@ impl Evidence {
         };
         if side.label.is_some() {
             let range = self.range(side);
-            hits.retain(|hit| range.contains(&hit.edge));
+            hits.retain(|hit| range.contains(&hit.record));
         }
         Ok(hits)
     }

@@ -129,7 +129,7 @@ impl Explainer {
         let cite = |&&(edge, part): &&(u32, f64)| -> Result<Citation> {
             let own = if self.evidence.range(chosen).contains(&edge) { chosen } else { other };
             let similarity = self.edges().space(chosen.task).similarity(&own.row, edge).unwrap_or_default();
-            let citation = self.cite(&Hit { edge, similarity }, chosen, None, 0.0, None)?;
+            let citation = self.cite(&Hit { record: edge, similarity }, chosen, None, 0.0, None)?;
             Ok(Citation { margin_share: Some(share(part, margin)), ..citation })
         };
         let strongest = order.iter().filter(|(_, part)| *part > 0.0).take(count);

@@ -199,9 +199,9 @@ impl Explainer {
         let (mut removed, mut gone) = (Vec::new(), HashSet::new());
         loop {
             let votes = |hits: &[Hit], side: &Side, gone: &HashSet<u32>| -> HashMap<u32, f32> {
-                let counted = hits.iter().filter(|hit| !gone.contains(&hit.edge)).take(neighbors);
+                let counted = hits.iter().filter(|hit| !gone.contains(&hit.record)).take(neighbors);
                 let range = self.evidence.range(side);
-                counted.filter(|hit| range.contains(&hit.edge)).map(|hit| (hit.edge, hit.similarity)).collect()
+                counted.filter(|hit| range.contains(&hit.record)).map(|hit| (hit.record, hit.similarity)).collect()
             };
             let (for_it, against) = (votes(&own, chosen, &gone), votes(&other, rival, &gone));
             let sum = |votes: &HashMap<u32, f32>| votes.values().map(|vote| f64::from(*vote)).sum::<f64>();
@@ -220,7 +220,7 @@ impl Explainer {
     fn sentence_set(&self, chosen: &Side, rival: &Side) -> Result<Option<Vec<u32>>> {
         let mut parts: HashMap<u32, f64> = HashMap::new();
         for (edge, part) in self.margin_parts(chosen, rival)? {
-            let Some(record) = self.edges().index().edge(edge) else { continue };
+            let Some(record) = self.edges().record(edge) else { continue };
             *parts.entry(record.sentence).or_default() += part;
         }
         let mut order: Vec<(u32, f64)> = parts.into_iter().collect();

@@ -116,8 +116,6 @@ impl Explainer {
 
     /// The share of nearest edges that a search finds, measured when the index was built; `None` where all are compared.
     pub fn recall(&self, task: Task) -> Option<f32> {
-        let manifest = self.edges().index().manifest();
-        let facts = if task == Task::Heads { &manifest.heads } else { &manifest.label_space };
-        facts.graph.map(|graph| graph.recall)
+        self.edges().facts(task).graph.map(|graph| graph.recall)
     }
 }

@@ -59,7 +59,7 @@ impl Explainer {
         let answers = self.edges().space(query.space).nearest_many(&rows, |at, nearest| {
             let nearest = nearest.count(query.count);
             let nearest = if query.exact { nearest.exact() } else { nearest };
-            own[at].map_or(nearest, |own| nearest.except_sentence(own))
+            own[at].map_or(nearest, |own| nearest.except_source(own))
         })?;
         let mut answers = answers.into_iter();
         let mut edges = edges;
@@ -80,7 +80,7 @@ impl Explainer {
             let nearest = if query.exact { nearest.exact() } else { nearest };
             let another = |other| other != edge;
             let answer = match query.others {
-                true => nearest.except_sentence(record.sentence).run()?,
+                true => nearest.except_source(record.sentence).run()?,
                 false => nearest.filter(&another).run()?,
             };
             (found.hits, found.exact) = (answer.hits, answer.exact);
@@ -170,9 +170,9 @@ impl EdgeNeighbors {
     /// The same with words; `name` names the sentence whose words `form` knows by their ids.
     pub fn named<'a>(&self, edges: &TrainingEdges, name: &str, form: impl Fn(usize) -> &'a str) -> Result<NamedEdge> {
         let named = |hit: &Hit| {
-            let (record, cited) = edges.edge(hit.edge)?;
+            let (record, cited) = edges.edge(hit.record)?;
             Ok(NamedNeighbor {
-                edge: hit.edge,
+                edge: hit.record,
                 similarity: hit.similarity,
                 sent_id: cited.sent_id.to_string(),
                 dependent: record.dependent,

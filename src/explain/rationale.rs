@@ -270,13 +270,13 @@ impl Explainer {
         total: f64,
         margin: Option<f64>,
     ) -> Result<Citation> {
-        let (record, source) = self.edges().source(hit.edge)?;
+        let (record, source) = self.edges().source(hit.record)?;
         let (evidence, by) = (&self.evidence, self.parser.by());
-        let own = evidence.contribution(by, hit.edge, chosen)?;
+        let own = evidence.contribution(by, hit.record, chosen)?;
         let difference =
-            rival.map(|rival| Ok::<_, Error>(own - evidence.contribution(by, hit.edge, rival)?)).transpose()?;
+            rival.map(|rival| Ok::<_, Error>(own - evidence.contribution(by, hit.record, rival)?)).transpose()?;
         Ok(Citation {
-            edge: hit.edge,
+            edge: hit.record,
             source,
             dependent: record.dependent as usize,
             head: record.head as usize,

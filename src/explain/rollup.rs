@@ -191,12 +191,12 @@ impl Explainer {
         let index = self.edges().index();
         let groups = match grouping {
             Some(grouping) => index.groupings().get(grouping.place()).map_or(0, |groups| *groups as usize),
-            None => index.manifest().labels as usize,
+            None => index.manifest().classes as usize,
         };
         let mut parts: Vec<Option<f64>> = vec![None; groups];
         let group = |edge: u32| match grouping {
             Some(grouping) => index.group(grouping.place(), edge),
-            None => index.edge(edge).map(|edge| edge.label),
+            None => index.record(edge).map(|record| record.class),
         };
         for (edge, part) in self.evidence.contributions(self.parser.by(), side)? {
             let sum = group(edge).and_then(|group| parts.get_mut(group as usize));

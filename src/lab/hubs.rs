@@ -113,7 +113,7 @@ fn counted(bench: &Bench, name: &str, geometry: Geometry) -> Result<Counted> {
     let seen = geometry.see(rows, queries);
     let mut counts = vec![0u32; seen.rows.count()];
     for hit in nearest(&seen.rows, &seen.queries, CITED)?.into_iter().flatten() {
-        counts[hit.edge as usize] += 1;
+        counts[hit.record as usize] += 1;
     }
     let numbers: Vec<f64> = counts.iter().map(|&count| f64::from(count)).collect();
     let with_length = [correlation(&numbers, &seen.lengths), rank_correlation(&numbers, &seen.lengths)];

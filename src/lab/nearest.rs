@@ -75,7 +75,7 @@ impl Best {
                     continue;
                 }
                 let place = self.hits.partition_point(|hit| hit.similarity >= similarity);
-                self.hits.insert(place, Hit { edge: first + (group * 16 + at) as u32, similarity });
+                self.hits.insert(place, Hit { record: first + (group * 16 + at) as u32, similarity });
                 self.hits.truncate(self.count);
                 if full(&self.hits, self.count) {
                     floor = self.hits.last().map_or(f32::MAX, |hit| hit.similarity);
@@ -103,7 +103,7 @@ mod tests {
             let product = |row: &[f32]| row.iter().zip(query).map(|(a, b)| a * b).sum::<f32>();
             let mut all: Vec<(u32, f32)> = (0..).zip(rows.iter().map(product)).collect();
             all.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
-            let hits: Vec<(u32, f32)> = hits.iter().map(|hit| (hit.edge, hit.similarity)).collect();
+            let hits: Vec<(u32, f32)> = hits.iter().map(|hit| (hit.record, hit.similarity)).collect();
             assert_eq!(hits, all[..4]);
         }
     }
@@ -112,6 +112,6 @@ mod tests {
     fn fewer_rows_than_asked_for_are_all_found() {
         let rows = Rows { values: vec![1.0, 3.0], dims: 1 };
         let found = nearest(&rows, &Rows { values: vec![-1.0], dims: 1 }, 10).unwrap();
-        assert_eq!(found[0].iter().map(|hit| hit.edge).collect::<Vec<_>>(), [0, 1]);
+        assert_eq!(found[0].iter().map(|hit| hit.record).collect::<Vec<_>>(), [0, 1]);
     }
 }

@@ -90,7 +90,7 @@ fn pairs(bench: &Bench, name: &str, asked: &[(usize, usize)]) -> Result<Vec<Pair
     let mut pairs = Vec::new();
     for (&(sentence, word), hits) in asked.iter().zip(nearest(&rows, &queries, 1)?) {
         let Some(hit) = hits.first() else { continue };
-        let (found, found_word) = places[hit.edge as usize];
+        let (found, found_word) = places[hit.record as usize];
         pairs.push(Pair {
             query: Shown::new(&lab.dev[sentence], word + 1),
             support: Shown::new(&lab.train[found], found_word + 1),

@@ -68,7 +68,7 @@ fn test(bench: &Bench, name: &str, seed: u64) -> Result<[f64; 2]> {
         for (word, (&head, hits)) in sentence.words().iter().zip(chosen.iter().skip(1).zip(&mut hits)) {
             words += 1;
             let right = word.head == Some(head);
-            let borrowed = hits.first().and_then(|hit| labels.get(hit.edge as usize).copied());
+            let borrowed = hits.first().and_then(|hit| labels.get(hit.record as usize).copied());
             right_heads += usize::from(right);
             right_labels += usize::from(right && borrowed == Some(word.label.as_str()));
         }

@@ -16,7 +16,7 @@ use crate::support::support_rows;
 use crate::task::Task;
 use crate::train::Stage;
 use crate::treebank::Sentence;
-use citree_index::Sums;
+use citree_index::sums::Sums;
 use serde::{Deserialize, Serialize};
 
 /// Numbers of support sentences; the last column of the table is all of them.

@@ -11,10 +11,6 @@ pub trait Real: WithDType + Neg<Output = Self> + std::iter::Sum {
     fn hyperbolic_tangent(self) -> Self;
     /// Square root.
     fn square_root(self) -> Self;
-    /// Natural exponential.
-    fn exponential(self) -> Self;
-    /// Natural logarithm.
-    fn logarithm(self) -> Self;
     /// Natural exponential in a form that vectorises, within 2 units in the last place.
     fn quick_exponential(self) -> Self;
     /// Distribution and density of the standard normal.
@@ -33,14 +29,6 @@ impl Real for f32 {
     #[inline(always)]
     fn square_root(self) -> f32 {
         self.sqrt()
-    }
-    #[inline(always)]
-    fn exponential(self) -> f32 {
-        self.exp()
-    }
-    #[inline(always)]
-    fn logarithm(self) -> f32 {
-        self.ln()
     }
     #[inline(always)]
     fn quick_exponential(self) -> f32 {

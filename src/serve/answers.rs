@@ -215,7 +215,7 @@ impl Ready {
             generation: snapshot.generation,
             fingerprint: snapshot.fingerprint.clone(),
             system: snapshot.system.clone(),
-            edges: edges.index().manifest().edges,
+            edges: edges.index().manifest().records,
             sentences: edges.sentences(),
             labels: snapshot.explainer.parser().labels().len(),
             version: env!("CARGO_PKG_VERSION"),

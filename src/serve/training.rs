@@ -153,7 +153,7 @@ pub(super) fn found(snapshot: &Snapshot, number: u32) -> Result<TrainingSentence
 /// Refuses a training edge that is not there, or is one of another generation.
 pub(super) fn known(snapshot: &Snapshot, edge: u32, generation: Option<u64>) -> Result<(), Problem> {
     same(snapshot, generation)?;
-    let edges = snapshot.explainer.edges().index().manifest().edges;
+    let edges = snapshot.explainer.edges().index().manifest().records;
     match u64::from(edge) < edges {
         true => Ok(()),
         false => Err(Problem::missing(format!("no training edge {edge}; there are 0 to {}", edges.saturating_sub(1)))),

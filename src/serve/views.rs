@@ -137,7 +137,7 @@ fn shown(context: &Context<'_>, wanted: &TrainingQuery, count: usize) -> Result<
             let near = context
                 .explainer
                 .neighbors_of(edge, NeighborQuery { space, count, gold: true, exact: false, others: true })?;
-            let words_of = |hit: &Hit| Ok(edges.source(hit.edge)?.1.words.clone());
+            let words_of = |hit: &Hit| Ok(edges.source(hit.record)?.1.words.clone());
             let sentences = near.hits.iter().map(words_of).collect::<crate::error::Result<_>>()?;
             let form = |id: usize| id.checked_sub(1).map_or("ROOT", |at| words[at].as_str());
             let edge = near.named(edges, &sentence.sent_id, form)?;

@@ -1,33 +1,33 @@
-//! Damaged, foreign and truncated files: a typed error or the right answer, never a panic.
+//! Damaged, foreign and truncated files: a typed error, never a panic.
 
 use std::{
     fs,
     path::{Path, PathBuf},
 };
 
-use citree_index::{Error, GraphSpec, Index, VERSION};
+use citree_index::{Error, GraphSpec, Index, container::VERSION};
 
-use crate::{make::Treebank, random::Random};
+use crate::{make::Data, random::Random};
 
 const FILES: [&str; 4] = ["manifest", "edges", "heads", "labels"];
 
-fn small(folder: &Path) -> Treebank {
-    let treebank = Treebank { graph: GraphSpec { degree: 4, effort: 20, least: 10 }, ..Treebank::new(1, 120, 9) };
-    treebank.build(folder);
-    treebank
+fn small(folder: &Path) -> Data {
+    let data = Data { graph: GraphSpec { degree: 4, effort: 20, least: 10 }, ..Data::new(1, 120, 9) };
+    data.build(folder);
+    data
 }
 
 fn file(folder: &Path, name: &str) -> PathBuf {
     folder.join("gen-000001").join(name)
 }
 
-/// Offset and length of the section that the table describes here.
+/// Offset and length of the section whose table entry is at `at`.
 fn section(bytes: &[u8], at: usize) -> (usize, usize) {
     let number = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap()) as usize;
     (number(at + 8), number(at + 16))
 }
 
-/// Makes the checksums right for a section that was changed.
+/// Corrects the checksums after a section was changed.
 fn sign(bytes: &mut [u8], at: usize) {
     let (offset, length) = section(bytes, at);
     let crc = crc32c::crc32c(&bytes[offset..offset + length]);
@@ -37,21 +37,21 @@ fn sign(bytes: &mut [u8], at: usize) {
 }
 
 /// Opens, searches in every way and verifies.
-fn use_all(folder: &Path, treebank: &Treebank) -> Result<(), Error> {
+fn use_all(folder: &Path, data: &Data) -> Result<(), Error> {
     let index = Index::open(folder)?;
-    for space in [index.heads(), index.labels()] {
-        for row in [treebank.head(0), treebank.head(77)] {
+    for space in index.spaces() {
+        for row in [data.row(0), data.row(77)] {
             space.nearest(row).run()?;
             space.nearest(row).count(200).effort(300).run()?;
-            space.nearest(row).except_sentence(3).filter(&|edge| edge % 3 == 0).run()?;
-            space.nearest(row).label(2).exact().run()?;
+            space.nearest(row).except_source(3).filter(&|record| record % 3 == 0).run()?;
+            space.nearest(row).class(2).exact().run()?;
         }
         space.sums();
-        space.similarities(treebank.head(0), 0..200)?;
+        space.similarities(data.row(0), 0..200)?;
         let _ = (0..3).map(|grouping| space.group_sums(grouping).len()).sum::<usize>();
     }
     for number in 0..130 {
-        let _ = (index.edge(number), index.sentence(number), index.edges_of(number));
+        let _ = (index.record(number), index.source(number), index.records_of(number));
         let _ = (index.group(0, number), index.group(1, number), index.attachment());
     }
     index.verify()
@@ -60,28 +60,29 @@ fn use_all(folder: &Path, treebank: &Treebank) -> Result<(), Error> {
 #[test]
 fn two_thousand_flipped_bytes_are_each_detected_or_harmless() {
     let folder = tempfile::tempdir().unwrap();
-    let treebank = small(folder.path());
-    use_all(folder.path(), &treebank).unwrap();
+    let data = small(folder.path());
+    use_all(folder.path(), &data).unwrap();
     let mut random = Random::new(5);
     let originals = FILES.map(|name| fs::read(file(folder.path(), name)).unwrap());
     for flip in 0..2000 {
         let which = random.below(4);
         let (path, mut bytes) = (file(folder.path(), FILES[which]), originals[which].clone());
-        // Half of them in headers and first sections, where they do most.
+        // Half of them in headers and first sections, where they have most effect.
         let place = random.below(if flip % 2 == 0 { bytes.len() } else { bytes.len().min(2048) });
         bytes[place] ^= 1 << random.below(8);
         fs::write(&path, &bytes).unwrap();
-        assert!(use_all(folder.path(), &treebank).is_err(), "byte {place} of {}", FILES[which]);
+        assert!(use_all(folder.path(), &data).is_err(), "byte {place} of {}", FILES[which]);
         fs::write(&path, &originals[which]).unwrap();
     }
-    use_all(folder.path(), &treebank).unwrap();
+    use_all(folder.path(), &data).unwrap();
 }
 
 #[test]
 fn damage_under_a_right_checksum_still_never_panics_and_verify_sees_it() {
     let folder = tempfile::tempdir().unwrap();
-    let treebank = small(folder.path());
+    let data = small(folder.path());
     let mut random = Random::new(6);
+    let mut damaged = 0;
     for _ in 0..600 {
         let name = FILES[1 + random.below(3)];
         let path = file(folder.path(), name);
@@ -91,28 +92,30 @@ fn damage_under_a_right_checksum_still_never_panics_and_verify_sees_it() {
         let at = 128 + 32 * random.below(sections);
         let (offset, length) = section(&original, at);
         if length == 0 || name == "edges" && [1, 3, 4, 7].contains(&original[at]) {
-            continue; // Records, sentences and the attachment mean something to the caller alone.
+            continue; // Only the caller interprets records, sources and the attachment.
         }
         let place = offset + random.below(length);
         bytes[place] = bytes[place].wrapping_add(1 + random.below(255) as u8);
         sign(&mut bytes, at);
         fs::write(&path, &bytes).unwrap();
-        let verified = use_all(folder.path(), &treebank);
-        // Links of a graph can be others and still be a good graph; everything else follows from the rows.
+        let verified = use_all(folder.path(), &data);
+        // Other links can be a valid graph too. Everything else follows from the rows.
         let free = [7, 8, 9].contains(&original[at]);
         assert!(verified.is_err() || free, "byte {place} of {name}, section {}", original[at]);
+        damaged += usize::from(!free);
         fs::write(&path, &original).unwrap();
     }
+    assert!(damaged > 200, "only {damaged} of 600 were tested");
 }
 
 #[test]
-fn opening_reads_headers_and_no_rows_however_many_there_are() {
+fn opening_reads_headers_and_no_rows() {
     let folder = tempfile::tempdir().unwrap();
-    let treebank = small(folder.path());
+    let data = small(folder.path());
     for name in ["edges", "heads", "labels"] {
         let path = file(folder.path(), name);
         let mut bytes = fs::read(&path).unwrap();
-        // The sizes of the layers and of the groupings: a few numbers that opening does read.
+        // Opening does read the sizes of the layers and of the groupings.
         let small = if name == "edges" { 6 } else { 10 };
         let at = (0..bytes[16] as usize).map(|i| 128 + 32 * i).find(|at| bytes[*at] == small).unwrap();
         let (offset, length) = section(&bytes, at);
@@ -124,13 +127,13 @@ fn opening_reads_headers_and_no_rows_however_many_there_are() {
     }
     let index = Index::open(folder.path()).unwrap();
     assert!(index.verify().is_err());
-    assert!(use_all(folder.path(), &treebank).is_err());
+    assert!(use_all(folder.path(), &data).is_err());
 }
 
 #[test]
-fn verify_finds_rows_that_no_link_leads_to() {
+fn verify_finds_unreachable_rows() {
     let folder = tempfile::tempdir().unwrap();
-    let treebank = small(folder.path());
+    let data = small(folder.path());
     let path = file(folder.path(), "heads");
     let mut bytes = fs::read(&path).unwrap();
     let at = (0..bytes[16] as usize).map(|i| 128 + 32 * i).find(|at| bytes[*at] == 7).unwrap();
@@ -138,14 +141,14 @@ fn verify_finds_rows_that_no_link_leads_to() {
     bytes[offset..offset + length].fill(0xff);
     sign(&mut bytes, at);
     fs::write(&path, &bytes).unwrap();
-    let error = use_all(folder.path(), &treebank).unwrap_err();
+    let error = use_all(folder.path(), &data).unwrap_err();
     assert!(error.to_string().contains("reachable in the graph"), "{error}");
 }
 
 #[test]
-fn a_search_ends_where_damage_makes_every_estimate_no_number() {
+fn a_search_ends_even_if_every_estimate_is_nan() {
     let folder = tempfile::tempdir().unwrap();
-    let treebank = small(folder.path());
+    let data = small(folder.path());
     let path = file(folder.path(), "heads");
     let original = fs::read(&path).unwrap();
     // The mean and the compact rows.
@@ -156,14 +159,14 @@ fn a_search_ends_where_damage_makes_every_estimate_no_number() {
         bytes[offset..offset + length].fill(0xff);
         sign(&mut bytes, at);
         fs::write(&path, &bytes).unwrap();
-        assert!(matches!(use_all(folder.path(), &treebank), Err(Error::Damaged { .. })));
+        assert!(matches!(use_all(folder.path(), &data), Err(Error::Damaged { .. })));
     }
 }
 
 #[test]
 fn a_file_cut_at_any_section_is_refused_when_it_is_opened() {
     let folder = tempfile::tempdir().unwrap();
-    let treebank = small(folder.path());
+    let data = small(folder.path());
     for name in FILES {
         let path = file(folder.path(), name);
         let bytes = fs::read(&path).unwrap();
@@ -187,7 +190,7 @@ fn a_file_cut_at_any_section_is_refused_when_it_is_opened() {
         }
         fs::write(&path, &bytes).unwrap();
     }
-    use_all(folder.path(), &treebank).unwrap();
+    use_all(folder.path(), &data).unwrap();
 }
 
 #[test]

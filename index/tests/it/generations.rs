@@ -1,4 +1,4 @@
-//! Rebuilding beside readers, beside other writers, and through crashes.
+//! Builds beside readers and other writers, and builds that are killed.
 
 use std::{
     fs,
@@ -10,9 +10,9 @@ use std::{
 
 use citree_index::{Error, Index};
 
-use crate::{make::Treebank, random::Random};
+use crate::{make::Data, random::Random};
 
-/// Names the folder to the process that is to be killed.
+/// The environment variable with the folder for the process that is killed.
 const REBUILD_IN: &str = "CITREE_TEST_REBUILD_IN";
 
 fn generations(folder: &Path) -> Vec<String> {
@@ -23,81 +23,81 @@ fn generations(folder: &Path) -> Vec<String> {
 }
 
 #[test]
-fn a_folder_without_an_index_says_so() {
+fn a_folder_without_an_index_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
     let error = Index::open(folder.path()).unwrap_err();
     assert!(matches!(error, Error::Missing { .. }));
-    assert!(error.to_string().ends_with("build one first (citree index)"));
+    assert!(error.to_string().ends_with("build one first"));
 }
 
 #[test]
 fn an_index_of_another_model_is_refused() {
     let folder = tempfile::tempdir().unwrap();
-    let index = Treebank::small(1).build(folder.path());
+    let index = Data::small(1).build(folder.path());
     index.require_model(b"a model").unwrap();
     assert!(matches!(index.require_model(b"another"), Err(Error::Model { .. })));
 }
 
 #[test]
-fn of_two_writers_the_second_is_told_to_wait() {
+fn a_second_writer_is_refused() {
     let folder = tempfile::tempdir().unwrap();
-    let first = Treebank::small(1).filled(folder.path()).unwrap();
-    let Err(error) = Treebank::small(2).filled(folder.path()) else { panic!("two writers") };
+    let first = Data::small(1).filled(folder.path()).unwrap();
+    let Err(error) = Data::small(2).filled(folder.path()) else { panic!("two writers") };
     assert!(matches!(error, Error::Busy { .. }));
     assert!(error.to_string().ends_with("wait until it is done, or stop it"));
     first.finish(&|_| {}).unwrap();
-    assert_eq!(Treebank::small(2).build(folder.path()).generation(), 2);
+    assert_eq!(Data::small(2).build(folder.path()).generation(), 2);
 }
 
 #[test]
 fn a_builder_that_is_dropped_leaves_the_folder_as_it_was() {
     let folder = tempfile::tempdir().unwrap();
-    let treebank = Treebank::small(1);
-    treebank.build(folder.path());
-    drop(Treebank::small(2).filled(folder.path()).unwrap());
+    let data = Data::small(1);
+    data.build(folder.path());
+    drop(Data::small(2).filled(folder.path()).unwrap());
     assert_eq!(generations(folder.path()), ["gen-000001"]);
     let index = Index::open(folder.path()).unwrap();
-    let hit = index.heads().nearest(treebank.head(5)).exact().run().unwrap().hits[0];
-    assert_eq!(index.edge(hit.edge), Some(treebank.edges[5]));
+    let hit = index.spaces()[0].nearest(data.row(5)).exact().run().unwrap().hits[0];
+    assert_eq!(index.record(hit.record), Some(data.records[5]));
 }
 
 #[test]
-fn a_reader_keeps_its_generation_and_the_next_build_after_it_clears_it_away() {
+fn a_reader_keeps_its_generation_and_a_later_build_removes_it() {
     let folder = tempfile::tempdir().unwrap();
-    let (old, new) = (Treebank::small(1), Treebank::small(2));
+    let (old, new) = (Data::small(1), Data::small(2));
     let reader = old.build(folder.path());
     let newer = new.build(folder.path());
     assert_eq!((reader.generation(), newer.generation()), (1, 2));
-    assert_eq!(reader.heads().row(0).unwrap(), old.head(old.order()[0]));
-    assert_eq!(newer.heads().row(0).unwrap(), new.head(new.order()[0]));
+    assert_eq!(reader.spaces()[0].row(0).unwrap(), old.row(old.order()[0]));
+    assert_eq!(newer.spaces()[0].row(0).unwrap(), new.row(new.order()[0]));
     assert_eq!(generations(folder.path()), ["gen-000001", "gen-000002"], "in use, so kept");
     reader.verify().unwrap();
     drop((reader, newer));
-    Treebank::small(3).build(folder.path());
+    Data::small(3).build(folder.path());
     assert_eq!(generations(folder.path()), ["gen-000003"]);
 }
 
 #[test]
 fn eight_readers_across_twenty_rebuilds_always_see_one_whole_generation() {
     let folder = tempfile::tempdir().unwrap();
-    let treebanks: Vec<Treebank> = (0..21).map(Treebank::small).collect();
-    treebanks[0].build(folder.path());
+    let all_data: Vec<Data> = (0..21).map(Data::small).collect();
+    all_data[0].build(folder.path());
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let readers: Vec<_> = (0..8)
             .map(|reader| {
-                let (done, treebanks, folder) = (&done, &treebanks, folder.path());
+                let (done, all_data, folder) = (&done, &all_data, folder.path());
                 scope.spawn(move || {
                     let (mut newest, mut opened) = (0, 0);
                     while !done.load(Ordering::Relaxed) || opened == 0 {
                         let index = Index::open(folder).unwrap();
-                        assert!(index.generation() >= newest, "a reader went back in time");
+                        assert!(index.generation() >= newest, "an older generation");
                         newest = index.generation();
-                        let treebank = &treebanks[newest as usize - 1];
-                        let asked = treebank.head(reader);
-                        let hit = index.heads().nearest(asked).count(1).exact().run().unwrap().hits[0];
+                        let data = &all_data[newest as usize - 1];
+                        let asked = data.row(reader);
+                        let hit = index.spaces()[0].nearest(asked).count(1).exact().run().unwrap().hits[0];
                         assert!((hit.similarity - 1.0).abs() < 1e-5, "rows of another generation");
-                        assert_eq!(index.edge(hit.edge).unwrap(), treebank.edges[reader]);
+                        assert_eq!(index.record(hit.record).unwrap(), data.records[reader]);
                         opened += 1;
                         std::thread::sleep(Duration::from_millis(1));
                     }
@@ -105,9 +105,9 @@ fn eight_readers_across_twenty_rebuilds_always_see_one_whole_generation() {
                 })
             })
             .collect();
-        let built: Result<Vec<u64>, Error> = treebanks[1..]
+        let built: Result<Vec<u64>, Error> = all_data[1..]
             .iter()
-            .map(|treebank| treebank.filled(folder.path()).and_then(|builder| builder.finish(&|_| {})))
+            .map(|data| data.filled(folder.path()).and_then(|builder| builder.finish(&|_| {})))
             .collect();
         done.store(true, Ordering::Relaxed);
         assert_eq!(built.unwrap(), (2..=21).collect::<Vec<_>>());
@@ -117,12 +117,12 @@ fn eight_readers_across_twenty_rebuilds_always_see_one_whole_generation() {
 }
 
 #[test]
-fn the_same_edges_give_the_same_bytes_whatever_the_number_of_threads() {
+fn the_same_records_give_the_same_bytes_with_any_number_of_threads() {
     let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
-    let treebank = Treebank::new(4, 2500, 20);
+    let data = Data::new(4, 2500, 20);
     for (folder, threads) in folders.iter().zip([1, 3]) {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        pool.install(|| treebank.build(folder.path()));
+        pool.install(|| data.build(folder.path()));
     }
     for name in ["manifest", "edges", "heads", "labels"] {
         let bytes = folders.each_ref().map(|folder| fs::read(folder.path().join("gen-000001").join(name)).unwrap());
@@ -132,14 +132,14 @@ fn the_same_edges_give_the_same_bytes_whatever_the_number_of_threads() {
 
 #[test]
 fn a_build_killed_at_any_moment_leaves_a_whole_generation_answering() {
-    // The builds to be killed are this test itself, started again with a folder to work in.
+    // The processes that are killed run this test too, with the variable set.
     if let Some(folder) = std::env::var_os(REBUILD_IN) {
         for seed in 1.. {
-            Treebank::small(seed).build(folder.as_ref());
+            Data::small(seed).build(folder.as_ref());
         }
     }
     let folder = tempfile::tempdir().unwrap();
-    Treebank::small(0).build(folder.path());
+    Data::small(0).build(folder.path());
     let rebuild = || {
         let this_test = "generations::a_build_killed_at_any_moment_leaves_a_whole_generation_answering";
         let mut command = Command::new(std::env::current_exe().unwrap());
@@ -148,7 +148,7 @@ fn a_build_killed_at_any_moment_leaves_a_whole_generation_answering() {
     };
     let mut random = Random::new(3);
     let mut newest = 1;
-    // On a busy machine a build takes longer: later moments are drawn until some builds get through.
+    // On a busy machine builds take longer, so the delay grows until some builds finish.
     let mut latest = 60_000;
     for round in 1..=200 {
         let mut child = rebuild();
@@ -163,7 +163,7 @@ fn a_build_killed_at_any_moment_leaves_a_whole_generation_answering() {
             latest *= 2;
         }
     }
-    assert!(newest > 1, "no build was ever completed: the moments are badly chosen");
-    Treebank::small(0).build(folder.path());
-    assert_eq!(generations(folder.path()).len(), 1, "what the crashes left is cleared away");
+    assert!(newest > 1, "no build was completed: the delays are too short");
+    Data::small(0).build(folder.path());
+    assert_eq!(generations(folder.path()).len(), 1, "the next build removes what crashed builds left");
 }

@@ -1,4 +1,4 @@
-//! The crate as its users see it.
+//! Integration tests of the public API.
 #![allow(clippy::unwrap_used)]
 
 mod damage;

@@ -1,73 +1,69 @@
-//! Small indexes.
+//! Small indexes to test with.
 
 use std::path::Path;
 
-use citree_index::{Builder, Edge, Error, GraphSpec, Index, Metric, SpaceSpec, Spec};
+use citree_index::{Builder, Error, GraphSpec, Index, Metric, Record, SpaceSpec, Spec};
 
 use crate::random::{Random, cone};
 
-/// Edges with the rows that an index is built from.
+/// Records with the rows that an index is built from.
 #[derive(Clone)]
-pub struct Treebank {
+pub struct Data {
     pub dims: usize,
-    pub labels: usize,
-    pub edges: Vec<Edge>,
-    pub heads: Vec<f32>,
-    pub label_rows: Vec<f32>,
+    pub classes: usize,
+    pub records: Vec<Record>,
+    /// The rows of each space, one after another.
+    pub rows: [Vec<f32>; 2],
     pub metric: Metric,
     pub graph: GraphSpec,
 }
 
-impl Treebank {
-    /// The one whose index is frozen for every version of the format; it must never change.
+impl Data {
+    /// The data of the frozen index of every format version. It must never change.
     pub fn to_freeze() -> Self {
         Self { graph: GraphSpec { degree: 4, effort: 20, least: 10 }, ..Self::new(1, 60, 6) }
     }
 
-    /// A small one that is built in milliseconds.
+    /// Data whose index is built in milliseconds.
     pub fn small(seed: u64) -> Self {
         Self { graph: GraphSpec { degree: 4, effort: 20, least: 10 }, ..Self::new(seed, 200, 9) }
     }
 
-    /// Clustered rows in a narrow cone, ten edges a sentence.
+    /// Clustered rows in a narrow cone, ten records per source.
     pub fn new(seed: u64, count: usize, dims: usize) -> Self {
         let mut random = Random::new(seed);
-        let (labels, clusters) = (7, (count / 50).max(4));
-        let heads = cone(&mut random, count, dims, clusters, 0.95);
-        let label_rows = cone(&mut random, count, dims, clusters, 0.95);
-        let edge = |i: usize| Edge {
-            sentence: i as u32 / 10,
-            dependent: i as u32 % 10 + 1,
-            head: random.below(10) as u32,
-            label: random.below(labels) as u32,
+        let (classes, clusters) = (7, (count / 50).max(4));
+        let rows = [(); 2].map(|()| cone(&mut random, count, dims, clusters, 0.95));
+        let record = |i: usize| {
+            let payload = [i as u32 % 10 + 1, random.below(10) as u32];
+            Record { source: i as u32 / 10, class: random.below(classes) as u32, payload }
         };
-        let edges = (0..count).map(edge).collect();
-        Self { dims, labels, edges, heads, label_rows, metric: Metric::Cosine, graph: GraphSpec::default() }
+        let records = (0..count).map(record).collect();
+        Self { dims, classes, records, rows, metric: Metric::Cosine, graph: GraphSpec::default() }
     }
 
     pub fn spec(&self) -> Spec {
-        let space = SpaceSpec { dims: self.dims, metric: self.metric };
-        let count = |label: usize| self.edges.iter().filter(|edge| edge.label as usize == label).count() as u64;
+        let count = |class: usize| self.records.iter().filter(|record| record.class as usize == class).count() as u64;
         Spec {
-            heads: space,
-            labels: space,
-            label_counts: (0..self.labels).map(count).collect(),
+            spaces: [SpaceSpec { dims: self.dims, metric: self.metric }; 2],
+            class_counts: (0..self.classes).map(count).collect(),
             model: b"a model".to_vec(),
-            treebank: b"a treebank".to_vec(),
-            groupings: vec![self.sentences(), 7],
+            // These bytes are in the frozen manifest.
+            content: b"a treebank".to_vec(),
+            groupings: vec![self.sources(), 7],
             attachment: b"names of groups".to_vec(),
             graph: self.graph,
         }
     }
 
-    /// A builder that has all edges.
+    /// A builder that has all records.
     pub fn filled(&self, folder: &Path) -> Result<Builder, Error> {
         let mut builder = Builder::create(folder, self.spec())?;
-        for sentence in 0..self.sentences() {
-            assert_eq!(builder.add_sentence(format!("sentence {sentence}").as_bytes())?, sentence);
+        for source in 0..self.sources() {
+            assert_eq!(builder.add_source(&Self::source(source))?, source);
         }
-        for (i, edge) in self.edges.iter().enumerate() {
-            builder.add_edge(*edge, &self.groups(i), self.head(i), &self.label_rows[i * self.dims..][..self.dims])?;
+        for (i, record) in self.records.iter().enumerate() {
+            builder.add(*record, &self.groups(i), [self.row(i), &self.rows[1][i * self.dims..][..self.dims]])?;
         }
         Ok(builder)
     }
@@ -77,32 +73,38 @@ impl Treebank {
         Index::open(folder).unwrap()
     }
 
-    fn sentences(&self) -> u32 {
-        self.edges.last().map_or(0, |edge| edge.sentence + 1)
+    fn sources(&self) -> u32 {
+        self.records.last().map_or(0, |record| record.source + 1)
     }
 
-    /// The groups of the edge that came at this place: its sentence, and one of seven.
+    /// The bytes of a source. They are in the frozen index.
+    pub fn source(number: u32) -> Vec<u8> {
+        format!("sentence {number}").into_bytes()
+    }
+
+    /// The groups of the record that was added at this position: its source, and one of seven.
     pub fn groups(&self, i: usize) -> [u32; 2] {
-        [self.edges[i].sentence, i as u32 % 7]
+        [self.records[i].source, i as u32 % 7]
     }
 
-    pub fn head(&self, i: usize) -> &[f32] {
-        &self.heads[i * self.dims..][..self.dims]
+    /// The row in the first space of the record that was added at this position.
+    pub fn row(&self, i: usize) -> &[f32] {
+        &self.rows[0][i * self.dims..][..self.dims]
     }
 
-    /// The order in which an index numbers the edges: by label, then as they came.
+    /// The order in which an index numbers the records: by class, then as they were added.
     pub fn order(&self) -> Vec<usize> {
-        let mut order: Vec<usize> = (0..self.edges.len()).collect();
-        order.sort_by_key(|i| self.edges[*i].label);
+        let mut order: Vec<usize> = (0..self.records.len()).collect();
+        order.sort_by_key(|i| self.records[*i].class);
         order
     }
 
-    /// The numbers of the nearest edges by plain arithmetic in f64, with their similarities.
-    pub fn nearest(&self, row: &[f32], count: usize, passes: impl Fn(usize, &Edge) -> bool) -> Vec<(u32, f64)> {
-        let all = self.order().into_iter().enumerate().filter(|(number, i)| passes(*number, &self.edges[*i]));
+    /// The numbers of the nearest records by plain arithmetic in f64, with their similarities.
+    pub fn nearest(&self, row: &[f32], count: usize, passes: impl Fn(usize, &Record) -> bool) -> Vec<(u32, f64)> {
+        let all = self.order().into_iter().enumerate().filter(|(number, i)| passes(*number, &self.records[*i]));
         let mut all: Vec<(u32, f64)> = all
             .map(|(number, i)| {
-                let pairs = row.iter().zip(self.head(i));
+                let pairs = row.iter().zip(self.row(i));
                 (number as u32, pairs.map(|(a, b)| f64::from(*a) * f64::from(*b)).sum())
             })
             .collect();

@@ -1,4 +1,4 @@
-//! Rows and random numbers, for the tests inside and outside the crate.
+//! Random numbers and rows, for unit tests and integration tests.
 #![allow(dead_code)]
 
 /// A small seeded generator (splitmix64).
@@ -34,7 +34,7 @@ impl Random {
 pub(crate) fn cone(random: &mut Random, count: usize, dims: usize, clusters: usize, narrow: f32) -> Vec<f32> {
     let wide = (1.0 / narrow.powi(2) - 1.0).sqrt() / (dims as f32).sqrt();
     let axis = 1.0 / (dims as f32).sqrt();
-    // Clusters lie in a space of few dimensions, as rows of trained models do.
+    // The clusters lie in a space of few dimensions, like the rows of trained models.
     let basis: Vec<f32> = (0..16 * dims).map(|_| random.normal() / 4.0).collect();
     let centres: Vec<f32> = (0..clusters * 16).map(|_| random.normal()).collect();
     let mut rows = Vec::with_capacity(count * dims);

@@ -49,8 +49,8 @@ impl<W: Write> Sink for Npy<W> {
                     .hits
                     .iter()
                     .filter_map(|hit| {
-                        let record = sentence.edges.index().edge(hit.edge)?;
-                        Some([hit.edge, record.sentence, record.dependent, record.head, record.label])
+                        let record = sentence.edges.record(hit.record)?;
+                        Some([hit.record, record.sentence, record.dependent, record.head, record.label])
                     })
                     .collect();
                 for field in 0..EACH.len() {

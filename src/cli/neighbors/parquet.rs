@@ -74,13 +74,13 @@ impl Columns {
             for edge in sentence.found {
                 let label = ByteArray::from(edge.label.as_str());
                 for (hit, rank) in edge.hits.iter().zip(1..) {
-                    let (record, cited) = sentence.edges.edge(hit.edge)?;
+                    let (record, cited) = sentence.edges.edge(hit.record)?;
                     let cited_label = sentence.edges.label(record.label);
                     let texts = [name.clone(), label.clone(), cited.sent_id.into(), cited_label.into()];
                     columns.texts.iter_mut().zip(texts).for_each(|(column, text)| column.push(text));
                     // Parquet keeps unsigned numbers in the bits of signed ones.
                     let numbers =
-                        [edge.dependent as u32, edge.head as u32, rank, hit.edge, record.dependent, record.head];
+                        [edge.dependent as u32, edge.head as u32, rank, hit.record, record.dependent, record.head];
                     columns.numbers.iter_mut().zip(numbers).for_each(|(column, number)| column.push(number as i32));
                     columns.similarity.push(hit.similarity);
                 }

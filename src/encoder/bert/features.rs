@@ -4,7 +4,7 @@ use super::{Bert, Pieces};
 use crate::error::{Error, Result};
 use crate::treebank::Sentence;
 use candle_core::Tensor;
-use citree_index::files::{FACTS, Sections, View, Writer};
+use citree_index::container::{FACTS, Sections, View, Writer};
 use half::f16;
 use half::slice::{HalfBitsSliceExt, HalfFloatSliceExt};
 use rayon::prelude::*;
@@ -122,7 +122,7 @@ fn write(bert: &Bert, all: bool, sentences: &[&Sentence], path: &Path, tell: Tel
     }
     let mut writer = Writer::create(path.to_path_buf(), KIND).map_err(problem)?;
     writer.section(KEYS, &keys).map_err(problem)?;
-    writer.start::<u16>(STATES).map_err(problem)?;
+    let section = writer.start::<u16>(STATES).map_err(problem)?;
     let layers = if all { bert.shape().num_hidden_layers + 1 } else { 1 };
     for (chunk, part) in pieces.chunks(CHUNK).enumerate() {
         if !tell(chunk * CHUNK, sentences.len()) {
@@ -141,7 +141,7 @@ fn write(bert: &Bert, all: bool, sentences: &[&Sentence], path: &Path, tell: Tel
             states[s] = computed;
         }
         for states in states {
-            writer.push(&states).map_err(problem)?;
+            writer.push(&section, &states).map_err(problem)?;
         }
     }
     let mut facts = [0; FACTS];

@@ -1,6 +1,6 @@
 //! What a table holds: rows as they came, words in the order of their bytes with the row of each.
 
-use citree_index::files::View;
+use citree_index::container::View;
 use std::cmp::Ordering;
 
 /// The mapped sections of a table.

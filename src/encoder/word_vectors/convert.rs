@@ -4,7 +4,7 @@ use super::content::Content;
 use super::text::Text;
 use super::{CODES, ENDS, FINGERPRINT, KIND, ROWS, SCALES, SPELLINGS, WordVectors, facts, in_bundle};
 use crate::error::{Error, Result};
-use citree_index::files::Writer;
+use citree_index::container::{Section, Writer};
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -81,6 +81,7 @@ fn write(text: &mut Text, path: &Path, tell: &dyn Fn(u64, u64)) -> Result<Conver
 /// A table in the making.
 struct Table {
     file: Writer,
+    stored: Section<i8>,
     rows: BTreeMap<Box<str>, u32>,
     scales: Vec<f32>,
     codes: Vec<i8>,
@@ -91,8 +92,8 @@ struct Table {
 impl Table {
     fn create(path: &Path) -> Result<Self, citree_index::Error> {
         let mut file = Writer::create(path.to_path_buf(), KIND)?;
-        file.start::<i8>(CODES)?;
-        Ok(Self { file, rows: BTreeMap::new(), scales: Vec::new(), codes: Vec::new(), sum_of_squares: 0.0 })
+        let stored = file.start(CODES)?;
+        Ok(Self { file, stored, rows: BTreeMap::new(), scales: Vec::new(), codes: Vec::new(), sum_of_squares: 0.0 })
     }
 
     fn add(&mut self, values: &[f32]) -> Result<(), citree_index::Error> {
@@ -105,28 +106,28 @@ impl Table {
         let squares: f64 = self.codes.iter().map(|&code| f64::from(code).powi(2)).sum();
         self.sum_of_squares += squares * f64::from(scale).powi(2);
         self.scales.push(scale);
-        self.file.push(&self.codes)
+        self.file.push(&self.stored, &self.codes)
     }
 
     fn finish(mut self, dims: usize) -> Result<(), citree_index::Error> {
         let file = &mut self.file;
-        file.section(SCALES, &self.scales)?;
-        file.start::<u8>(SPELLINGS)?;
-        self.rows.keys().try_for_each(|word| file.push(word.as_bytes()))?;
-        file.start::<u64>(ENDS)?;
+        let scales = file.section(SCALES, &self.scales)?;
+        let spellings = file.start::<u8>(SPELLINGS)?;
+        self.rows.keys().try_for_each(|word| file.push(&spellings, word.as_bytes()))?;
+        let ends = file.start::<u64>(ENDS)?;
         let mut end = 0;
         for word in self.rows.keys() {
             end += word.len() as u64;
-            file.push(&[end])?;
+            file.push(&ends, &[end])?;
         }
-        file.start::<u32>(ROWS)?;
-        self.rows.values().try_for_each(|row| file.push(&[*row]))?;
+        let rows = file.start::<u32>(ROWS)?;
+        self.rows.values().try_for_each(|row| file.push(&rows, &[*row]))?;
         let content = Content {
-            codes: file.view(CODES)?,
-            scales: file.view(SCALES)?,
-            spellings: file.view(SPELLINGS)?,
-            ends: file.view(ENDS)?,
-            rows: file.view(ROWS)?,
+            codes: file.seal(self.stored)?,
+            scales: file.seal(scales)?,
+            spellings: file.seal(spellings)?,
+            ends: file.seal(ends)?,
+            rows: file.seal(rows)?,
         };
         file.section(FINGERPRINT, &content.fingerprint())?;
         let mean_square = self.sum_of_squares / content.codes.len() as f64;

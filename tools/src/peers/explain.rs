@@ -22,7 +22,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     ensure!(!dev.is_empty(), "{}: no sentences", options.dev.display());
     let model = Model::load(&options.bundle, &Device::Cpu)?;
     let explainer = Explainer::new(&model, &options.bundle, Settings::default(), &Device::Cpu)?;
-    let edges = explainer.edges().index().manifest().edges;
+    let edges = explainer.edges().index().manifest().records;
     let mut out = std::io::stdout().lock();
     writeln!(
         out,

@@ -1,7 +1,7 @@
 //! Tests of tables that are cut, changed, or wrong although their checksums are right.
 
 use super::*;
-use citree_index::files::Writer;
+use citree_index::container::Writer;
 
 /// What a table is written of, whole or not.
 #[derive(Clone)]

@@ -3,12 +3,12 @@
 use super::library::{BUILD_EFFORT, Built, COUNT, DEGREE, Found, How, Library, filled, pool, timed};
 use super::rows::Rows;
 use anyhow::Context;
-use citree_index::{Answer, Builder, Edge, GraphSpec, Index, Metric, Phase, Progress, SpaceSpec, Spec, Which};
+use citree_index::{Answer, Builder, GraphSpec, Index, Metric, Phase, Progress, Record, SpaceSpec, Spec};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-/// An index of citree with the rows in the space of heads.
+/// An index of citree with the rows in its first space.
 pub struct Citree<'a> {
     index: Index,
     queries: &'a Rows,
@@ -33,7 +33,7 @@ impl Library for Citree<'_> {
     }
 
     fn search(&mut self, from: usize, to: usize, how: How) -> anyhow::Result<Found> {
-        let space = self.index.heads();
+        let space = &self.index.spaces()[0];
         let part = self.queries.part(from, to);
         let (seconds, answers) = match how {
             How::OneByOne { effort } => timed(|| {
@@ -51,27 +51,26 @@ impl Library for Citree<'_> {
 }
 
 fn ids(answers: &[Answer]) -> Vec<u32> {
-    filled(answers.iter().map(|answer| answer.hits.iter().map(|hit| hit.edge)))
+    filled(answers.iter().map(|answer| answer.hits.iter().map(|hit| hit.record)))
 }
 
 /// Builds with as little as can be in the other space, and tells apart what peers do too (rows in, graph) from what they do
 /// not (measuring recall) or do when asked to save (checksums, the disk).
 fn build(folder: &Path, base: &Rows) -> anyhow::Result<Built> {
     let spec = Spec {
-        heads: SpaceSpec { dims: base.dims, metric: Metric::Cosine },
-        labels: SpaceSpec { dims: 1, metric: Metric::Dot },
-        label_counts: vec![base.count() as u64],
+        spaces: [SpaceSpec { dims: base.dims, metric: Metric::Cosine }, SpaceSpec { dims: 1, metric: Metric::Dot }],
+        class_counts: vec![base.count() as u64],
         groupings: Vec::new(),
         attachment: Vec::new(),
         model: Vec::new(),
-        treebank: Vec::new(),
+        content: Vec::new(),
         graph: GraphSpec { degree: DEGREE, effort: BUILD_EFFORT, ..GraphSpec::default() },
     };
     let started = Instant::now();
     let mut builder = Builder::create(folder, spec)?;
-    let sentence = builder.add_sentence(b"")?;
+    let source = builder.add_source(b"")?;
     for row in base.values.chunks_exact(base.dims) {
-        builder.add_edge(Edge { sentence, dependent: 1, head: 0, label: 0 }, &[], row, &[0.0])?;
+        builder.add(Record { source, class: 0, payload: [0, 0] }, &[], [row, &[0.0]])?;
     }
     let clock = Mutex::new(Clock { changed: started, phase: None, aside: 0.0, ready: None });
     builder.finish(&|progress| clock.lock().unwrap_or_else(PoisonError::into_inner).hear(progress))?;
@@ -88,13 +87,13 @@ struct Clock {
     phase: Option<Phase>,
     /// Seconds spent on measuring recall.
     aside: f64,
-    /// When the space of heads was there but not yet on the disk.
+    /// When the first space was complete but not yet on the disk.
     ready: Option<Instant>,
 }
 
 impl Clock {
     fn hear(&mut self, progress: Progress) {
-        if progress.space != Which::Heads || self.phase == Some(progress.phase) {
+        if progress.space != 0 || self.phase == Some(progress.phase) {
             return;
         }
         if self.phase == Some(Phase::Recall) {
@@ -111,7 +110,7 @@ impl Clock {
 /// runs this in a process of its own.
 pub fn first_answer(folder: &Path, queries: &Path, dims: usize) -> anyhow::Result<f64> {
     let query = Rows::read_first(queries, dims)?;
-    let (seconds, answer) = timed(|| Index::open(folder)?.heads().nearest(query.row(0)).count(COUNT).run());
+    let (seconds, answer) = timed(|| Index::open(folder)?.spaces()[0].nearest(query.row(0)).count(COUNT).run());
     anyhow::ensure!(answer?.hits.len() == COUNT, "too few neighbours in {}", folder.display());
     Ok(seconds)
 }

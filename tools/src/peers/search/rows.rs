@@ -28,7 +28,7 @@ pub struct Rows {
 pub fn load(options: &Options) -> anyhow::Result<(Rows, Rows)> {
     let model = Model::load(&options.bundle, &Device::Cpu)?;
     let edges = TrainingEdges::open(&options.bundle, &model)?;
-    let space = edges.index().heads();
+    let space = &edges.index().spaces()[0];
     let values = (0..space.count() as u32).filter_map(|edge| space.row(edge)).flatten().copied().collect();
     let base = Rows { dims: space.dims(), values };
     let sentences = model.pretrained.number(&model.tables.vocabulary, &read_trees(&options.queries)?)?;

@@ -1,4 +1,4 @@
-//! Writing a space: rows to their places as they come, then everything that is computed from them.
+//! Writing a space: rows at their places as they arrive, then everything that is computed from them.
 
 use std::path::PathBuf;
 
@@ -6,9 +6,8 @@ use rayon::prelude::*;
 
 use crate::{
     compact::{Compact, encode, stride},
-    container::Writer,
+    container::{FACTS, Section, Writer},
     error::{Error, Result},
-    format::FACTS,
     graph::{Graph, LAYERS},
     groups::Groups,
     grow::Growing,
@@ -18,7 +17,7 @@ use crate::{
     space::{BASE, COMPACT, COUNTS, GROUP_SUMS, KIND, MEAN, MEMBERS, MOST_DIMS, ROWS, SIZES, SUMS, TWINS, UPPER},
 };
 
-/// What a space will hold.
+/// The rows that a space will hold.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SpaceSpec {
     /// Dimensions of a row.
@@ -27,14 +26,14 @@ pub struct SpaceSpec {
     pub metric: Metric,
 }
 
-/// How a graph is grown.
+/// How a graph is built.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GraphSpec {
-    /// Links of a node in the upper layers (2 to 512); twice as many in the base layer.
+    /// Most links of a node in the upper layers (2 to 512). The base layer allows twice as many.
     pub degree: usize,
-    /// Candidates kept while inserting a node.
+    /// Candidates that the search for a new node's neighbours keeps.
     pub effort: usize,
-    /// Spaces with fewer distinct rows get no graph: a scan of so few is as fast, and exact.
+    /// A space with fewer distinct rows gets no graph: an exact scan of so few rows is as fast.
     pub least: usize,
 }
 
@@ -44,26 +43,26 @@ impl Default for GraphSpec {
     }
 }
 
-/// A step of building a space.
+/// A phase of building a space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
-    /// Adding up the rows of each label.
+    /// Adding up the rows of each class.
     Sums,
-    /// Adding up the rows of each group; counted in groups of all groupings.
+    /// Adding up the rows of each group. Counted in groups, over all groupings.
     Groups,
     /// Writing compact rows.
     Compact,
-    /// Looking for equal rows.
+    /// Finding equal rows.
     Twins,
-    /// Growing the graph; counted in nodes.
+    /// Building the graph. Counted in nodes.
     Graph,
-    /// Measuring what the graph finds.
+    /// Measuring the recall of the graph.
     Recall,
-    /// Checksums, and everything to the disk.
+    /// Computing checksums and syncing to the disk.
     Save,
 }
 
-/// Told how far a phase is: phase, done, of how many.
+/// Receives progress: the phase, how much is done, and how much there is to do.
 pub(crate) type Tell<'a> = &'a (dyn Fn(Phase, u64, u64) + Sync);
 
 /// Writes a space.
@@ -71,7 +70,7 @@ pub(crate) type Tell<'a> = &'a (dyn Fn(Phase, u64, u64) + Sync);
 pub(crate) struct SpaceWriter {
     file: Writer,
     spec: SpaceSpec,
-    rows: u64,
+    rows: Section<f32>,
     starts: Vec<u64>,
 }
 
@@ -82,7 +81,7 @@ impl SpaceWriter {
         }
         let mut file = Writer::create(path, KIND)?;
         let count = starts.last().copied().unwrap_or_default();
-        let rows = file.reserve::<f32>(ROWS, count * spec.dims as u64)?;
+        let rows = file.reserve(ROWS, count * spec.dims as u64)?;
         Ok(Self { file, spec, rows, starts: starts.to_vec() })
     }
 
@@ -91,79 +90,79 @@ impl SpaceWriter {
     }
 
     pub(crate) fn put(&mut self, place: u64, row: &[f32]) -> Result<()> {
-        self.file.write_at(self.rows + place * 4 * self.spec.dims as u64, row)
+        self.file.write_at(&self.rows, place * self.spec.dims as u64, row)
     }
 
-    /// Computes and writes the rest from the rows, which are mapped, not loaded.
-    pub(crate) fn finish(mut self, spec: GraphSpec, groups: &Groups, tell: Tell<'_>) -> Result<SpaceFacts> {
-        let dims = self.spec.dims;
-        let values = self.file.view::<f32>(ROWS)?;
+    /// Computes the rest from the rows and writes it. The rows are mapped, not loaded.
+    pub(crate) fn finish(self, graph: GraphSpec, groups: &Groups, tell: Tell<'_>) -> Result<SpaceFacts> {
+        let Self { mut file, spec: SpaceSpec { dims, metric }, rows, starts } = self;
+        let values = file.seal(rows)?;
         let count = values.len() / dims;
         tell(Phase::Sums, 0, 1);
-        let sums = label_sums(&values, dims, &self.starts);
-        let counts: Vec<u64> = self.starts.windows(2).map(|ends| ends[1] - ends[0]).chain([count as u64]).collect();
-        self.file.section(SUMS, &sums)?;
-        self.file.section(COUNTS, &counts)?;
+        let sums = class_sums(&values, dims, &starts);
+        let counts: Vec<u64> = starts.windows(2).map(|ends| ends[1] - ends[0]).chain([count as u64]).collect();
+        file.section(SUMS, &sums)?;
+        file.section(COUNTS, &counts)?;
         let mean: Vec<f32> = sums[sums.len() - dims..].iter().map(|sum| (sum / count.max(1) as f64) as f32).collect();
-        self.file.section(MEAN, &mean)?;
-        let group_count = self.write_group_sums(groups, &values, tell)?;
+        let stored_mean = file.section(MEAN, &mean)?;
+        let group_count = write_group_sums(&mut file, groups, &values, dims, tell)?;
 
-        self.file.start::<i8>(COMPACT)?;
+        let compact = file.start::<i8>(COMPACT)?;
         for (i, part) in values.chunks(4096 * dims).enumerate() {
             tell(Phase::Compact, i as u64 * 4096, count as u64);
             let mut rounded = vec![0i8; part.len() / dims * stride(dims)];
             let rows = part.par_chunks(dims).zip(rounded.par_chunks_mut(stride(dims)));
             rows.for_each(|(row, out)| encode(row, &mean, out));
-            self.file.push(&rounded)?;
+            file.push(&compact, &rounded)?;
         }
         tell(Phase::Twins, 0, 1);
-        self.file.section(TWINS, &twins(&values, dims))?;
-        let compact = Compact::new(self.file.view(COMPACT)?, self.file.view(MEAN)?);
-        let rows = Rows { values, dims, compact, twins: self.file.view(TWINS)? };
+        let twins = file.section(TWINS, &twins(&values, dims))?;
+        let compact = Compact::new(file.seal(compact)?, file.seal(stored_mean)?);
+        let rows = Rows { values, dims, compact, twins: file.seal(twins)? };
         let nodes = nodes(&rows.twins);
-        let grown = (self.spec.metric == Metric::Cosine && nodes.len() >= spec.least.max(1))
-            .then(|| grow(&rows, &nodes, spec, tell))
+        let grown = (metric == Metric::Cosine && nodes.len() >= graph.least.max(1))
+            .then(|| grow(&rows, &nodes, graph, tell))
             .flatten();
         let mut facts = [0; FACTS];
-        facts[..3].copy_from_slice(&[dims as u64, count as u64, self.starts.len() as u64 - 1]);
+        facts[..3].copy_from_slice(&[dims as u64, count as u64, starts.len() as u64 - 1]);
         facts[5] = group_count;
         if let Some((graph, _)) = &grown {
             facts[3..5].copy_from_slice(&[graph.degree as u64, u64::from(graph.entry)]);
-            self.write(graph)?;
+            write_graph(&mut file, graph)?;
         }
         tell(Phase::Save, 0, 1);
-        self.file.finish(facts)?;
+        file.finish(facts)?;
         let graph = grown.map(|(_, facts)| facts);
-        Ok(SpaceFacts { dims: dims as u32, metric: self.spec.metric, distinct: nodes.len() as u64, graph })
-    }
-
-    /// Writes the sums of all groups, one grouping at a time; returns how many groups there are.
-    fn write_group_sums(&mut self, groups: &Groups, values: &[f32], tell: Tell<'_>) -> Result<u64> {
-        let dims = self.spec.dims;
-        let total = groups.counts().iter().copied().map(u64::from).sum();
-        let mut done = 0;
-        self.file.start::<f32>(GROUP_SUMS)?;
-        for grouping in 0..groups.counts().len() {
-            groups.sums(grouping, values, dims, |_, sums| {
-                tell(Phase::Groups, done, total);
-                done += (sums.len() / dims) as u64;
-                self.file.push(sums)
-            })?;
-        }
-        Ok(total)
-    }
-
-    fn write(&mut self, graph: &Graph<Vec<u32>>) -> Result<()> {
-        let mut sizes = [0u64; LAYERS];
-        sizes.iter_mut().zip(&graph.ranges).for_each(|(size, range)| *size = range.len() as u64);
-        self.file.section(SIZES, &sizes)?;
-        self.file.section(BASE, &graph.base)?;
-        self.file.section(MEMBERS, &graph.members)?;
-        self.file.section(UPPER, &graph.upper)
+        Ok(SpaceFacts { dims: dims as u32, metric, distinct: nodes.len() as u64, graph })
     }
 }
 
-/// Grows the graph, measuring before the last nodes go in what it finds of their neighbours; `None` if it is unfit.
+/// Writes the sums of all groups, one grouping at a time. Returns how many groups there are.
+fn write_group_sums(file: &mut Writer, groups: &Groups, values: &[f32], dims: usize, tell: Tell<'_>) -> Result<u64> {
+    let total = groups.counts().iter().copied().map(u64::from).sum();
+    let mut done = 0;
+    let section = file.start::<f32>(GROUP_SUMS)?;
+    for grouping in 0..groups.counts().len() {
+        groups.sums(grouping, values, dims, |_, sums| {
+            tell(Phase::Groups, done, total);
+            done += (sums.len() / dims) as u64;
+            file.push(&section, sums)
+        })?;
+    }
+    Ok(total)
+}
+
+fn write_graph(file: &mut Writer, graph: &Graph<Vec<u32>>) -> Result<()> {
+    let mut sizes = [0u64; LAYERS];
+    sizes.iter_mut().zip(&graph.ranges).for_each(|(size, range)| *size = range.len() as u64);
+    file.section(SIZES, &sizes)?;
+    file.section(BASE, &graph.base)?;
+    file.section(MEMBERS, &graph.members)?;
+    file.section(UPPER, &graph.upper).map(drop)
+}
+
+/// Builds the graph. Before the last nodes are inserted, they serve as queries to measure the recall. `None` if some
+/// nodes cannot be made reachable.
 fn grow(rows: &Rows, nodes: &[u32], spec: GraphSpec, tell: Tell<'_>) -> Option<(Graph<Vec<u32>>, GraphFacts)> {
     let total = nodes.len() as u64;
     let progress = |done| tell(Phase::Graph, done, total);
@@ -183,9 +182,10 @@ fn grow(rows: &Rows, nodes: &[u32], spec: GraphSpec, tell: Tell<'_>) -> Option<(
     growing.mend().then_some((growing.graph, facts))
 }
 
-/// The sums of each label's rows, then the sum of these; in f64 and in a fixed order, so always to the same bits.
-pub(crate) fn label_sums(values: &[f32], dims: usize, starts: &[u64]) -> Vec<f64> {
-    let labels: Vec<Vec<f64>> = starts
+/// The sum of the rows of each class, then the sum of these sums. In f64 and in a fixed order, so the bits are always the
+/// same.
+pub(crate) fn class_sums(values: &[f32], dims: usize, starts: &[u64]) -> Vec<f64> {
+    let classes: Vec<Vec<f64>> = starts
         .par_windows(2)
         .map(|ends| {
             let mut sum = vec![0f64; dims];
@@ -196,6 +196,6 @@ pub(crate) fn label_sums(values: &[f32], dims: usize, starts: &[u64]) -> Vec<f64
         })
         .collect();
     let mut total = vec![0f64; dims];
-    labels.iter().for_each(|sum| total.iter_mut().zip(sum).for_each(|(total, sum)| *total += sum));
-    labels.into_iter().flatten().chain(total).collect()
+    classes.iter().for_each(|sum| total.iter_mut().zip(sum).for_each(|(total, sum)| *total += sum));
+    classes.into_iter().flatten().chain(total).collect()
 }

@@ -1,0 +1,104 @@
+//! Reading a container.
+
+use std::{fs::File, io::Read, path::PathBuf};
+
+use super::{
+    checksum,
+    header::{Entry, FACTS, FILE, HEADER, Remedies, damaged, decode},
+    map::{Map, Plain, View},
+};
+use crate::error::{Error, IoContext, Result};
+
+/// A container file, mapped for reading.
+#[derive(Debug)]
+pub struct Sections {
+    path: PathBuf,
+    map: Map,
+    facts: [u64; FACTS],
+    entries: Vec<Entry>,
+    remedies: Remedies,
+}
+
+impl Sections {
+    /// Maps a file of this kind. Only the header is read.
+    ///
+    /// # Errors
+    /// If the file cannot be read, is of another format, version or kind, or its header is damaged.
+    pub fn open(path: PathBuf, kind: u32) -> Result<Self> {
+        Self::open_with(path, kind, FILE)
+    }
+
+    /// As [`Sections::open`], with errors that give this advice.
+    pub(crate) fn open_with(path: PathBuf, kind: u32, remedies: Remedies) -> Result<Self> {
+        let file = File::open(&path).at("open", &path)?;
+        let mut header = Vec::with_capacity(HEADER);
+        Read::take(&file, HEADER as u64).read_to_end(&mut header).at("read", &path)?;
+        let length = file.metadata().at("read", &path)?.len();
+        let (facts, entries) = decode(&path, &header, kind, length, remedies)?;
+        let map = Map::whole(&file).at("map", &path)?;
+        if map.bytes().len() as u64 != length {
+            let found = map.bytes().len() as u64;
+            return Err(Error::Length { path, expected: length, found, remedy: remedies.damage });
+        }
+        Ok(Self { path, map, facts, entries, remedies })
+    }
+
+    /// The facts of the header.
+    pub fn facts(&self) -> [u64; FACTS] {
+        self.facts
+    }
+
+    /// A section that must hold `parts[0] × parts[1] × …` values.
+    ///
+    /// # Errors
+    /// If there is no such section, or it has another type or length.
+    pub fn view<T: Plain>(&self, tag: u32, parts: &[u64]) -> Result<View<T>> {
+        let entry = self.entries.iter().find(|entry| entry.tag == tag);
+        let entry = entry.ok_or_else(|| self.damaged(format!("section {tag}"), "present", "missing"))?;
+        let length = parts.iter().try_fold(size_of::<T>() as u64, |length, &part| length.checked_mul(part));
+        if length != Some(entry.length) || entry.dtype != T::CODE {
+            let expected = format!("{parts:?} values of type {}", T::CODE);
+            let found = format!("{} bytes of type {}", entry.length, entry.dtype);
+            return Err(self.damaged(format!("section {tag}"), expected, found));
+        }
+        let view = self.map.view(entry.offset, entry.length);
+        view.ok_or_else(|| self.damaged(format!("section {tag}"), "aligned and inside the file", entry.offset))
+    }
+
+    /// A section of bytes, of any length.
+    ///
+    /// # Errors
+    /// If there is no such section, or it has another type.
+    pub fn bytes(&self, tag: u32) -> Result<View<u8>> {
+        let length = self.entries.iter().find(|entry| entry.tag == tag).map_or(0, |entry| entry.length);
+        self.view(tag, &[length])
+    }
+
+    /// Reads the whole file, compares every checksum, and checks that the bytes between sections are zero.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`] for the first difference.
+    pub fn check(&self) -> Result<()> {
+        let mut end = HEADER;
+        for entry in &self.entries {
+            // Opening checked that sections are in order and inside the file.
+            let (start, next) = (entry.offset as usize, (entry.offset + entry.length) as usize);
+            let bytes = |range: std::ops::Range<usize>| self.map.bytes().get(range).unwrap_or_default();
+            if let Some(byte) = bytes(end..start).iter().find(|byte| **byte != 0) {
+                return Err(self.damaged(format!("a byte before section {}", entry.tag), 0, byte));
+            }
+            let found = checksum(bytes(start..next));
+            if found != entry.crc {
+                let (expected, found) = (format!("{:08x}", entry.crc), format!("{found:08x}"));
+                return Err(self.damaged(format!("the checksum of section {}", entry.tag), expected, found));
+            }
+            end = next;
+        }
+        Ok(())
+    }
+
+    /// An [`Error::Damaged`] about this file, for checks that the caller makes.
+    pub fn damaged(&self, what: impl ToString, expected: impl ToString, found: impl ToString) -> Error {
+        damaged(&self.path, what, expected, found, self.remedies)
+    }
+}

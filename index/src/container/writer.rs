@@ -1,0 +1,297 @@
+//! Writing a container.
+
+use std::{
+    fs::{File, OpenOptions},
+    io::{BufWriter, Seek, SeekFrom, Write},
+    marker::PhantomData,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use super::{
+    checksum,
+    header::{ALIGN, Entry, FACTS, HEADER, SLOTS, encode},
+    map::{Map, Plain, View, bytes_of},
+};
+use crate::error::{Error, IoContext, Result};
+
+/// Writes a container file, section by section.
+///
+/// Write a section [whole](Writer::section), [in any order](Writer::reserve), or [in pieces](Writer::start).
+/// [`Writer::finish`] completes the file. Without it, the file has no valid header and cannot be opened.
+#[derive(Debug)]
+pub struct Writer {
+    path: Arc<Path>,
+    kind: u32,
+    file: BufWriter<File>,
+    entries: Vec<Entry>,
+    /// Where the last section ends, which is where the file ends.
+    end: u64,
+    /// The position of the file's cursor, buffered bytes included.
+    at: u64,
+}
+
+/// The right to write one section of a [`Writer`]'s file.
+///
+/// It cannot be copied, and [`Writer::seal`] consumes it. Dropping it is fine: the section keeps what was written.
+#[derive(Debug)]
+pub struct Section<T> {
+    /// The writer's path, shared: tells whether the section belongs to a writer.
+    file: Arc<Path>,
+    index: usize,
+    kind: PhantomData<T>,
+}
+
+impl Writer {
+    /// Creates a file, which must not exist. `kind` says what its sections mean.
+    ///
+    /// # Errors
+    /// If the file cannot be created.
+    pub fn create(path: PathBuf, kind: u32) -> Result<Self> {
+        let file = OpenOptions::new().read(true).write(true).create_new(true).open(&path).at("create", &path)?;
+        Ok(Self {
+            path: path.into(),
+            kind,
+            file: BufWriter::with_capacity(1 << 20, file),
+            entries: Vec::new(),
+            end: HEADER as u64,
+            at: 0,
+        })
+    }
+
+    /// Begins a section of `count` values that [`Writer::write_at`] writes in any order. Values never written are zero.
+    ///
+    /// # Errors
+    /// If the file has 27 sections already, the section is too large, or the file cannot grow.
+    pub fn reserve<T: Plain>(&mut self, tag: u32, count: u64) -> Result<Section<T>> {
+        if self.entries.len() == SLOTS {
+            return Err(Error::input("the number of sections", format!("at most {SLOTS}"), SLOTS + 1));
+        }
+        let length = count
+            .checked_mul(size_of::<T>() as u64)
+            .filter(|length| *length < 1 << 56)
+            .ok_or_else(|| Error::input("the size of a section", "fewer than 2^56 bytes", format!("{count} values")))?;
+        let offset = self.end.next_multiple_of(ALIGN);
+        self.file.flush().at("write", &self.path)?;
+        // Only ever to a larger size: truncating a file that is mapped would be unsound.
+        self.file.get_ref().set_len(offset + length).at("extend", &self.path)?;
+        self.end = offset + length;
+        self.entries.push(Entry { tag, dtype: T::CODE, offset, length, crc: 0 });
+        Ok(Section { file: self.path.clone(), index: self.entries.len() - 1, kind: PhantomData })
+    }
+
+    /// Writes values into a section, beginning with its value number `first`.
+    ///
+    /// # Errors
+    /// If the values do not fit into the section, the section is another file's, or the file cannot be written.
+    pub fn write_at<T: Plain>(&mut self, section: &Section<T>, first: u64, values: &[T]) -> Result<()> {
+        let entry = self.entry(section)?;
+        let start = first.checked_mul(size_of::<T>() as u64);
+        let end = start.and_then(|start| start.checked_add(size_of_val(values) as u64));
+        match start.filter(|_| end.is_some_and(|end| end <= entry.length)) {
+            Some(start) => self.put(entry.offset + start, bytes_of(values)),
+            None => {
+                let count = entry.length / size_of::<T>() as u64;
+                let found = format!("{} values from number {first}", values.len());
+                Err(Error::input("the place in a section", format!("within {count} values"), found))
+            }
+        }
+    }
+
+    /// Writes a whole section.
+    ///
+    /// # Errors
+    /// As for [`Writer::reserve`] and [`Writer::write_at`].
+    pub fn section<T: Plain>(&mut self, tag: u32, values: &[T]) -> Result<Section<T>> {
+        let section = self.reserve::<T>(tag, values.len() as u64)?;
+        self.write_at(&section, 0, values)?;
+        Ok(section)
+    }
+
+    /// Begins a section of unknown length, which grows with each [`Writer::push`].
+    ///
+    /// # Errors
+    /// As for [`Writer::reserve`].
+    pub fn start<T: Plain>(&mut self, tag: u32) -> Result<Section<T>> {
+        self.reserve(tag, 0)
+    }
+
+    /// Appends values to a section. Only the last section of the file can grow.
+    ///
+    /// # Errors
+    /// If another section has begun since, the section is another file's, or the file cannot be written.
+    pub fn push<T: Plain>(&mut self, section: &Section<T>, values: &[T]) -> Result<()> {
+        self.entry(section)?;
+        if section.index + 1 != self.entries.len() {
+            return Err(Error::input("a section to append to", "the last one of the file", "an earlier one"));
+        }
+        let length = size_of_val(values) as u64;
+        self.put(self.end, bytes_of(values))?;
+        self.entries[section.index].length += length;
+        self.end += length;
+        Ok(())
+    }
+
+    /// Ends the writing of a section and maps it, so that later sections can be computed from it without a copy.
+    ///
+    /// Sealing consumes the [`Section`], and nothing else gives write access, so a [`View`] never changes:
+    ///
+    /// ```
+    /// # use citree_index::container::{FACTS, Writer};
+    /// # let folder = tempfile::tempdir().expect("a temporary folder");
+    /// let mut file = Writer::create(folder.path().join("file"), 100)?;
+    /// let rows = file.reserve::<f32>(1, 2)?;
+    /// file.write_at(&rows, 1, &[2.5])?;
+    /// let view = file.seal(rows)?;
+    /// file.section(2, &[view.iter().sum::<f32>()])?;
+    /// assert_eq!(*view, [0.0, 2.5]);
+    /// # file.finish([0; FACTS])?;
+    /// # Ok::<(), citree_index::Error>(())
+    /// ```
+    ///
+    /// Writing to a sealed section does not compile:
+    ///
+    /// ```compile_fail,E0382
+    /// # use citree_index::container::{FACTS, Writer};
+    /// # let folder = tempfile::tempdir().expect("a temporary folder");
+    /// let mut file = Writer::create(folder.path().join("file"), 100)?;
+    /// let rows = file.reserve::<f32>(1, 2)?;
+    /// let view = file.seal(rows)?;
+    /// file.write_at(&rows, 1, &[2.5])?; // error[E0382]: borrow of moved value: `rows`
+    /// # file.finish([0; FACTS])?;
+    /// # Ok::<(), citree_index::Error>(())
+    /// ```
+    ///
+    /// Neither does a second handle to the same section:
+    ///
+    /// ```compile_fail,E0599
+    /// # use citree_index::container::{FACTS, Writer};
+    /// # let folder = tempfile::tempdir().expect("a temporary folder");
+    /// let mut file = Writer::create(folder.path().join("file"), 100)?;
+    /// let rows = file.reserve::<f32>(1, 2)?;
+    /// let again = rows.clone(); // error[E0599]: no method named `clone` found for struct `Section`
+    /// # file.finish([0; FACTS])?;
+    /// # Ok::<(), citree_index::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the section is another file's, or the file cannot be written or mapped.
+    pub fn seal<T: Plain>(&mut self, section: Section<T>) -> Result<View<T>> {
+        let entry = self.entry(&section)?;
+        // Nothing of the section may be left in the buffer: it would be written after the section is mapped.
+        self.file.flush().at("write", &self.path)?;
+        let map = Map::sealed(self.file.get_ref(), entry.offset, entry.length).at("map", &self.path)?;
+        map.view(0, entry.length).ok_or_else(|| Error::input("the section to seal", "aligned", entry.offset))
+    }
+
+    /// Computes the checksums, writes the header and syncs the file to the disk.
+    ///
+    /// # Errors
+    /// If the file cannot be read back or written.
+    pub fn finish(mut self, facts: [u64; FACTS]) -> Result<()> {
+        self.file.flush().at("write", &self.path)?;
+        for entry in &mut self.entries {
+            let map = Map::sealed(self.file.get_ref(), entry.offset, entry.length).at("map", &self.path)?;
+            entry.crc = checksum(map.bytes());
+        }
+        let header = encode(self.kind, self.end, facts, &self.entries);
+        self.put(0, &header)?;
+        self.file.flush().at("write", &self.path)?;
+        self.file.get_ref().sync_all().at("save", &self.path)
+    }
+
+    /// The entry of a section, which must be one of this file.
+    fn entry<T>(&self, section: &Section<T>) -> Result<Entry> {
+        let own = Arc::ptr_eq(&self.path, &section.file).then(|| self.entries.get(section.index)).flatten();
+        own.copied().ok_or_else(|| Error::input("a section to write", "one of this file", "one of another file"))
+    }
+
+    fn put(&mut self, offset: u64, bytes: &[u8]) -> Result<()> {
+        // A seek flushes the buffer even if it does not move. Without it, consecutive writes stay buffered.
+        if self.at != offset {
+            self.file.seek(SeekFrom::Start(offset)).at("seek in", &self.path)?;
+        }
+        self.at = offset + bytes.len() as u64;
+        self.file.write_all(bytes).at("write", &self.path)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::container::Sections;
+
+    fn writer(folder: &tempfile::TempDir, name: &str) -> Writer {
+        Writer::create(folder.path().join(name), 9).unwrap()
+    }
+
+    #[test]
+    fn a_sealed_section_stays_as_it_was_while_later_ones_are_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut file = writer(&folder, "file");
+        let (rows, text) = (file.reserve::<u32>(1, 3).unwrap(), file.start::<u8>(2).unwrap());
+        file.push(&text, b"ab").unwrap();
+        file.write_at(&rows, 1, &[5, 6]).unwrap();
+        let rows = file.seal(rows).unwrap();
+        assert_eq!(*rows, [0, 5, 6], "nothing is left in the buffer");
+        file.push(&text, b"c").unwrap();
+        let text = file.seal(text).unwrap();
+        file.section(3, &vec![1.5f64; 5000]).unwrap();
+        assert_eq!((&*rows, &*text), (&[0, 5, 6][..], &b"abc"[..]));
+        file.finish([7; FACTS]).unwrap();
+        assert_eq!((&*rows, &*text), (&[0, 5, 6][..], &b"abc"[..]));
+        let read = Sections::open(folder.path().join("file"), 9).unwrap();
+        read.check().unwrap();
+        assert_eq!(read.facts(), [7; FACTS]);
+        assert_eq!(*read.view::<u32>(1, &[3]).unwrap(), *rows);
+        assert_eq!(*read.view::<f64>(3, &[5000]).unwrap(), [1.5; 5000]);
+    }
+
+    #[test]
+    fn an_empty_section_can_be_sealed() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut file = writer(&folder, "file");
+        let empty = file.start::<f32>(1).unwrap();
+        assert!(file.seal(empty).unwrap().is_empty());
+        file.finish([0; FACTS]).unwrap();
+        assert!(Sections::open(folder.path().join("file"), 9).unwrap().bytes(2).is_err(), "no such section");
+    }
+
+    #[test]
+    fn writes_outside_a_section_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut file = writer(&folder, "file");
+        let rows = file.reserve::<f32>(1, 2).unwrap();
+        for first in [1, 2, u64::MAX, u64::MAX / 4] {
+            assert!(matches!(file.write_at(&rows, first, &[0.0; 2]), Err(Error::Input { .. })), "from {first}");
+        }
+        file.section(2, &[1u8]).unwrap();
+        let message = file.push(&rows, &[0.0]).unwrap_err().to_string();
+        assert!(message.contains("the last one of the file"), "{message}");
+    }
+
+    #[test]
+    fn a_section_of_another_file_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let (mut file, mut other) = (writer(&folder, "file"), writer(&folder, "other"));
+        let own = file.reserve::<u8>(1, 4).unwrap();
+        let sealed = file.seal(own).unwrap();
+        let foreign = other.reserve::<u8>(1, 4).unwrap();
+        let message = file.write_at(&foreign, 0, &[1]).unwrap_err().to_string();
+        assert!(message.contains("one of another file"), "{message}");
+        assert!(file.push(&foreign, &[1]).is_err() && file.seal(foreign).is_err());
+        assert_eq!(*sealed, [0; 4]);
+    }
+
+    #[test]
+    fn more_sections_than_the_header_holds_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut file = writer(&folder, "file");
+        (0..27).for_each(|tag| drop(file.section(tag, &[tag]).unwrap()));
+        assert!(file.section(27, &[27u32]).unwrap_err().to_string().contains("at most 27"));
+        file.finish([0; FACTS]).unwrap();
+        let read = Sections::open(folder.path().join("file"), 9).unwrap();
+        assert!((0..27).all(|tag| *read.view::<u32>(tag, &[1]).unwrap() == [tag]));
+    }
+}
