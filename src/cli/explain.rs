@@ -36,7 +36,7 @@ training edge counts almost alike, so a few citations illustrate a decision but 
 `--rule nca` near edges count for more, by `--rule knn` only the nearest do.
 
 CoNLL-U output has the citations in MISC: Cite=sent_id:dependent:head,… for the head, CiteLabel for
-the label. JSON has an object a sentence; its form is described in docs/explain.md.")]
+the label. JSON has an object a sentence; its form is described in docs/reference/explain.md.")]
 pub struct Args {
     /// The bundle, as `citree train` made it
     bundle: PathBuf,

@@ -21,8 +21,8 @@ Examples:
   curl -s localhost:8080/v1/explain -H 'content-type: application/json' \\
     -d '{\"text\": \"She reads old letters.\", \"edges\": [4], \"count\": 5}'
 
-The address is printed on the standard output once requests are taken. /openapi.json describes the API, docs/serve.md
-too. It has no password and no encryption: it listens on this machine alone unless --listen says otherwise, and for
+The address is printed on the standard output once requests are taken. /openapi.json and docs/reference/api.md
+describe the API. It has no password and no encryption: it listens on this machine alone unless --listen says otherwise, and for
 others it belongs behind a proxy that has both; tell it the name it is known by there with --host.
 
 A new index of the bundle (`citree index`) is served as soon as it is built. Ctrl-C or SIGTERM finishes open requests and

@@ -1,7 +1,7 @@
 //! Treebanks: CoNLL-U in and out without loss, what is wrong with a file, and plain text cut into words.
 //!
 //! Data flows `lines` → `block` → [`Reader`] → [`Sentence`] → [`Writer`]; every complaint on the way is a [`Problem`].
-//! `docs/conllu.md` says which flaws of a file are errors and which are handled.
+//! `docs/reference/conllu.md` says which flaws of a file are errors and which are handled.
 
 mod block;
 mod check;

@@ -87,7 +87,7 @@ struct Speeds {
     tokenisation: f64,
 }
 
-/// Measures both sides in turns; prints a table for `docs/benchmarks.md`.
+/// Measures both sides in turns; prints a table for `docs/internals/benchmarks.md`.
 pub fn run(options: &Options) -> anyhow::Result<()> {
     ensure!(!cfg!(debug_assertions), "this is a debug build; `cargo xtask peers bert` makes the right one");
     let mut progress = std::io::stderr().lock();

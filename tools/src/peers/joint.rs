@@ -41,7 +41,7 @@ struct Speeds {
     parse: f64,
 }
 
-/// Measures every way in every round and prints a table for `docs/benchmarks.md`.
+/// Measures every way in every round and prints a table for `docs/internals/benchmarks.md`.
 pub fn run(options: &Options) -> anyhow::Result<ExitCode> {
     ensure!(!cfg!(debug_assertions), "this is a debug build; `cargo xtask peers joint` makes the right one");
     rayon::ThreadPoolBuilder::new().num_threads(options.threads).build_global()?;

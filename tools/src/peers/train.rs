@@ -24,7 +24,7 @@ const TASKS: [Task<Speeds>; 3] = [
 ];
 
 /// Measures both sides in turns, so that what else the machine does meets both alike; prints a table for
-/// `docs/benchmarks.md`.
+/// `docs/internals/benchmarks.md`.
 pub fn run(options: &Options) -> anyhow::Result<()> {
     let build = "this is a debug build; `cargo xtask peers train` makes the right one";
     ensure!(!cfg!(debug_assertions), build);
