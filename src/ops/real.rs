@@ -59,12 +59,6 @@ impl Real for f64 {
     fn square_root(self) -> f64 {
         self.sqrt()
     }
-    fn exponential(self) -> f64 {
-        self.exp()
-    }
-    fn logarithm(self) -> f64 {
-        self.ln()
-    }
     fn quick_exponential(self) -> f64 {
         self.exp()
     }
