@@ -7,10 +7,10 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// A named tensor: shape and values.
-pub type Named<'a, T> = (String, Vec<usize>, &'a [T]);
+pub(crate) type Named<'a, T> = (String, Vec<usize>, &'a [T]);
 
 /// Writes a file under a temporary name, flushes it to the disk and renames it into place.
-pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<()> {
+pub(crate) fn write_atomically(path: &Path, bytes: &[u8]) -> Result<()> {
     let mut temporary = path.as_os_str().to_owned();
     temporary.push(".new");
     let temporary = PathBuf::from(temporary);
@@ -20,12 +20,12 @@ pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<()> {
 }
 
 /// A value as JSON; `what` names it where that fails.
-pub fn to_json(what: &'static str, value: &impl serde::Serialize) -> Result<String> {
+pub(crate) fn to_json(what: &'static str, value: &impl serde::Serialize) -> Result<String> {
     serde_json::to_string(value).map_err(|e| Error::Json { what, message: e.to_string() })
 }
 
 /// Writes tensors and notes to a safetensors file; equal input gives equal bytes.
-pub fn write_tensors(path: &Path, f32s: &[Named<f32>], f64s: &[Named<f64>], notes: &[(&str, String)]) -> Result<()> {
+pub(crate) fn write_tensors(path: &Path, f32s: &[Named<f32>], f64s: &[Named<f64>], notes: &[(&str, String)]) -> Result<()> {
     let problem = |e: safetensors::SafeTensorError| Error::Tensor { message: e.to_string() };
     let bytes32: Vec<Vec<u8>> =
         f32s.iter().map(|(_, _, values)| values.iter().flat_map(|v| v.to_le_bytes()).collect()).collect();
@@ -48,14 +48,14 @@ pub fn write_tensors(path: &Path, f32s: &[Named<f32>], f64s: &[Named<f64>], note
 const NOTES: &str = "citree";
 
 /// A safetensors file read whole.
-pub struct TensorFile {
+pub(crate) struct TensorFile {
     bytes: Vec<u8>,
     notes: HashMap<String, String>,
 }
 
 impl TensorFile {
     /// Reads and checks a file.
-    pub fn read(path: &Path) -> Result<Self> {
+    pub(crate) fn read(path: &Path) -> Result<Self> {
         let damaged = |found: String| Error::Bundle {
             path: path.to_path_buf(),
             expected: "a whole safetensors file written by citree".to_string(),
@@ -72,17 +72,17 @@ impl TensorFile {
     }
 
     /// A note by its key.
-    pub fn note(&self, key: &str) -> Option<String> {
+    pub(crate) fn note(&self, key: &str) -> Option<String> {
         self.notes.get(key).cloned()
     }
 
     /// The values of an f32 tensor.
-    pub fn f32s(&self, name: &str) -> Option<Vec<f32>> {
+    pub(crate) fn f32s(&self, name: &str) -> Option<Vec<f32>> {
         self.values(name, Dtype::F32, f32::from_le_bytes)
     }
 
     /// The values of an f64 tensor.
-    pub fn f64s(&self, name: &str) -> Option<Vec<f64>> {
+    pub(crate) fn f64s(&self, name: &str) -> Option<Vec<f64>> {
         self.values(name, Dtype::F64, f64::from_le_bytes)
     }
 

@@ -27,7 +27,7 @@ pub fn gold_edges(sentences: &[&Numbered], first_rows: &[usize]) -> (Vec<u32>, V
 
 /// Encodes every gold edge and adds it to the sum of its class, for each of these models. Several models must share an
 /// encoder, which then runs once.
-pub fn support_sums(models: &[(Task, &EdgeModel)], sentences: &[&Numbered], labels: usize) -> Result<Vec<Sums>> {
+pub(crate) fn support_sums(models: &[(Task, &EdgeModel)], sentences: &[&Numbered], labels: usize) -> Result<Vec<Sums>> {
     let models: Result<Vec<(Task, EdgeModel)>> =
         models.iter().map(|&(task, model)| Ok((task, model.frozen()?))).collect();
     let models = models?;
@@ -58,7 +58,7 @@ pub fn support_sums(models: &[(Task, &EdgeModel)], sentences: &[&Numbered], labe
 }
 
 /// The rows `[classes, dims]` that candidates are compared with.
-pub fn support_rows(sums: &Sums, aggregate: Aggregate, device: &Device) -> Result<Tensor> {
+pub(crate) fn support_rows(sums: &Sums, aggregate: Aggregate, device: &Device) -> Result<Tensor> {
     let values = match aggregate {
         Aggregate::Mean => sums.means(),
         Aggregate::Sum => sums.sums().to_vec(),

@@ -5,7 +5,7 @@ use crate::treebank::Sentence;
 use std::fmt::Write;
 
 /// Draws one sentence. An arrow points at the dependent; the line it comes from is the head's.
-pub fn draw(sentence: &Sentence, parse: &Parse) -> String {
+pub(super) fn draw(sentence: &Sentence, parse: &Parse) -> String {
     let mut forms = vec!["ROOT"];
     forms.extend(sentence.forms());
     let arcs = lanes(&parse.heads);

@@ -20,7 +20,7 @@ with the token in brackets. A valid file is written back byte for byte; CR LF, a
 and missing or extra blank lines are mended; sentences that cannot be read are left out.
 
 Exit status: 0 no problem, 1 problems found, 2 the check could not run.")]
-pub struct Args {
+pub(super) struct Args {
     /// The treebank in CoNLL-U; - is the standard input
     file: PathBuf,
     /// Write back what was read, replacing OUT only when all is well written; - is the standard output
@@ -29,7 +29,7 @@ pub struct Args {
 }
 
 /// Checks, and reports on the standard output, or on the standard error where that is taken by `--write -`.
-pub fn run(args: Args) -> anyhow::Result<ExitCode> {
+pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let reader = treebank::open(&args.file)?;
     let mut output = args.write.as_deref().map(Output::open).transpose()?;
     let taken = args.write.as_deref() == Some(Path::new("-"));

@@ -28,7 +28,7 @@ Examples:
 
 The trained bundle is kept, and used again by the next demo. At the end, the demo prints commands that
 work on it.")]
-pub struct Args {
+pub(super) struct Args {
     /// The sentence to parse
     #[arg(default_value = SENTENCE)]
     sentence: String,
@@ -40,7 +40,7 @@ pub struct Args {
 }
 
 /// Trains, parses, shows.
-pub fn run(args: Args) -> anyhow::Result<ExitCode> {
+pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let device = args.machine.start()?;
     let (layout, name) = (Layout::of(&args.keep), args.keep.display());
     let mut stderr = std::io::stderr();

@@ -17,7 +17,7 @@ The figures marked official are those of the official evaluator (udeval of PyPI'
 count punctuation and cut subtypes off labels, so that nsubj:pass counts as nsubj. Papers often
 give others: say which one you cite. The two files may be cut into words differently, as after
 `citree parse --text`; then precision and recall differ. Parses that are not trees are scored too.")]
-pub struct Args {
+pub(super) struct Args {
     /// The gold trees in CoNLL-U; - is the standard input
     gold: PathBuf,
     /// The parse to judge, of the same sentences in the same order
@@ -28,7 +28,7 @@ pub struct Args {
 }
 
 /// Evaluates, and writes the tables or the JSON to the standard output.
-pub fn run(args: Args) -> anyhow::Result<ExitCode> {
+pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let scores = evaluate(&read_all(&args.gold)?, &read_all(&args.system)?)?;
     let mut out = io::stdout().lock();
     if args.json {

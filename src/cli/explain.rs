@@ -37,7 +37,7 @@ training edge counts almost alike, so a few citations illustrate a decision but 
 
 CoNLL-U output has the citations in MISC: Cite=sent_id:dependent:head,… for the head, CiteLabel for
 the label. JSON has an object a sentence; its form is described in docs/reference/explain.md.")]
-pub struct Args {
+pub(super) struct Args {
     /// The bundle, as `citree train` made it
     bundle: PathBuf,
     #[command(flatten)]
@@ -79,7 +79,7 @@ pub struct Args {
 }
 
 /// Explains a file or the standard input to the standard output.
-pub fn run(args: Args) -> anyhow::Result<ExitCode> {
+pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let rule = args.rule.rule()?;
     let device = args.machine.start()?;
     let settings = Settings { decode: args.decode, aggregate: None, rule, exact: args.exact };
@@ -129,7 +129,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
 }
 
 /// Explains the edge of a sentence that is least certain, as text.
-pub fn most_doubtful(explainer: &Explainer, sentence: &Sentence, count: usize) -> anyhow::Result<Vec<u8>> {
+pub(super) fn most_doubtful(explainer: &Explainer, sentence: &Sentence, count: usize) -> anyhow::Result<Vec<u8>> {
     let mut written = Vec::new();
     let analyses = explainer.analyse(std::slice::from_ref(sentence))?;
     let Some(analysis) = analyses.into_iter().next().flatten() else { return Ok(written) };

@@ -18,7 +18,7 @@ Examples:
 The files go into DIR/TREEBANK-rRELEASE; those already there are left as they are, so the same
 command goes on where a broken one stopped. The paths of the files written are printed, one a line.
 Proxies are taken from HTTPS_PROXY and NO_PROXY.")]
-pub struct Args {
+pub(super) struct Args {
     /// The treebank by its full name, such as UD_English-EWT
     treebank: String,
     /// The number of the release of Universal Dependencies, such as 2.7
@@ -36,7 +36,7 @@ pub struct Args {
 }
 
 /// Fetches, with a bar for each file where a person is watching.
-pub fn run(args: Args) -> anyhow::Result<ExitCode> {
+pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let release = Release::new(&args.treebank, &args.release, args.code.as_deref())?;
     let mut show = Show { bar: ProgressBar::hidden() };
     let fetched = fetch::fetch(&release, &args.from, &args.into, &mut |event| show.event(event));

@@ -21,7 +21,7 @@ Examples:
 `citree train` does this at its end. Do it again for a bundle without an index, or to cite from another
 treebank than the one trained on. The new index replaces the old one only when it is whole: programs that
 use the old one go on with it, and Ctrl-C leaves it as it was.")]
-pub struct Args {
+pub(super) struct Args {
     /// The bundle, as `citree train` made it
     bundle: PathBuf,
     /// The treebank whose edges are to be cited, in CoNLL-U
@@ -32,7 +32,7 @@ pub struct Args {
 }
 
 /// Builds a new generation of the index.
-pub fn run(args: Args) -> anyhow::Result<ExitCode> {
+pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let device = args.machine.start()?;
     let bundle = Bundle::open_on(&args.bundle, &device)?;
     let sentences = read_trees(&args.treebank)?;
@@ -49,7 +49,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
 }
 
 /// Shows how far a build is.
-pub fn show(bar: &ProgressBar, step: Step) {
+pub(super) fn show(bar: &ProgressBar, step: Step) {
     let (name, done, total) = match step {
         Step::Encoding { done, total } => ("encoding".to_string(), done as u64, total as u64),
         Step::Indexing(progress) => (

@@ -12,7 +12,7 @@ use std::process::ExitCode;
 Examples:
   citree info en.citree
   citree info en.citree --format json | jq .index.heads.recall")]
-pub struct Args {
+pub(super) struct Args {
     /// The bundle, as `citree train` made it
     bundle: PathBuf,
     /// How to write it: text, or json
@@ -23,7 +23,7 @@ pub struct Args {
 }
 
 /// Prints the facts of a bundle.
-pub fn run(args: Args) -> anyhow::Result<ExitCode> {
+pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let device = args.machine.start()?;
     let info = Bundle::open_on(&args.bundle, &device)?.info()?;
     let mut out = std::io::stdout().lock();

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 /// Which sentences to read.
 #[derive(clap::Args)]
-pub struct Input {
+pub(super) struct Input {
     /// The sentences in CoNLL-U; - is the standard input
     #[arg(default_value = "-")]
     file: PathBuf,
@@ -18,7 +18,7 @@ pub struct Input {
 
 impl Input {
     /// The sentences, one by one; plain text is cut as the parser's treebank would.
-    pub fn sentences<'a>(
+    pub(super) fn sentences<'a>(
         &'a self,
         parser: &'a Parser,
     ) -> anyhow::Result<Box<dyn Iterator<Item = anyhow::Result<Sentence>> + 'a>> {
@@ -34,7 +34,7 @@ impl Input {
     }
 
     /// Whether a person types the sentences.
-    pub fn is_typed(&self) -> bool {
+    pub(super) fn is_typed(&self) -> bool {
         self.file == Path::new("-") && std::io::stdin().is_terminal()
     }
 }

@@ -44,7 +44,7 @@ folder if you like, whose reports they replace; another treebank, BERT or word v
 
 This takes hours on a large treebank: six systems are four trainings of heads and four of labels for
 every seed.")]
-pub struct Args {
+pub(super) struct Args {
     /// systems, domains, support-size, subclass, hubs, neighbors, rules or all
     #[arg(value_parser = experiments)]
     experiment: Experiments,
@@ -88,7 +88,7 @@ fn experiments(name: &str) -> Result<Experiments, String> {
 }
 
 /// Trains and measures what is missing, and writes the reports.
-pub fn run(args: Args) -> anyhow::Result<ExitCode> {
+pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let config = args.recipe.config()?;
     let device = args.machine.start()?;
     let (train, dev) = (read_trees(&args.train)?, read_trees(&args.dev)?);

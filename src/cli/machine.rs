@@ -4,7 +4,7 @@ use candle_core::Device;
 
 /// Device and threads.
 #[derive(clap::Args)]
-pub struct Machine {
+pub(super) struct Machine {
     /// Where to compute: auto, cpu, cuda, cuda:N or metal
     #[arg(long, value_name = "DEVICE", default_value = "auto", help_heading = "Machine")]
     device: String,
@@ -15,13 +15,13 @@ pub struct Machine {
 
 impl Machine {
     /// How many threads to use.
-    pub fn threads(&self) -> usize {
+    pub(super) fn threads(&self) -> usize {
         let cores = || std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get);
         self.threads.map_or_else(cores, std::num::NonZeroUsize::get)
     }
 
     /// Sets up the threads and picks the device; once per process.
-    pub fn start(&self) -> anyhow::Result<Device> {
+    pub(super) fn start(&self) -> anyhow::Result<Device> {
         let threads = self.threads.map_or(0, std::num::NonZeroUsize::get);
         rayon::ThreadPoolBuilder::new().num_threads(threads).build_global()?;
         Ok(crate::device::pick(&self.device)?)

@@ -33,7 +33,7 @@ look for inconsistent annotation.
 Formats: jsonl, a line an edge; parquet, a row a neighbour; npy, a structured array with a row an edge, where
 edge 4294967295 stands for no neighbour. Similarities are exact; that no nearer edge was missed is certain
 with --exact, and otherwise as likely as the recall that `citree info` shows.")]
-pub struct Args {
+pub(super) struct Args {
     /// The bundle, as `citree train` made it
     bundle: PathBuf,
     /// The sentences in CoNLL-U; - is the standard input
@@ -91,7 +91,7 @@ trait Sink {
 }
 
 /// Looks up all edges of the input.
-pub fn run(args: Args) -> anyhow::Result<ExitCode> {
+pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
     if args.format != "jsonl" && std::io::stdout().is_terminal() {
         anyhow::bail!("{} is not for a terminal; send it to a file: > neighbors.{0}", args.format);
     }

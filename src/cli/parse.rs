@@ -30,7 +30,7 @@ Examples:
 
 CoNLL-U input keeps everything but HEAD, DEPREL and DEPS, which are replaced. With --scores, MISC
 says how probable each head (HeadProb) and label (LabelProb) is among its alternatives.")]
-pub struct Args {
+pub(super) struct Args {
     /// The bundle, as `citree train` made it
     bundle: PathBuf,
     #[command(flatten)]
@@ -54,7 +54,7 @@ pub struct Args {
 }
 
 /// A way to choose heads by its name on the command line.
-pub fn decode(name: &str) -> Result<Decode, String> {
+pub(super) fn decode(name: &str) -> Result<Decode, String> {
     match name {
         "mst" => Ok(Decode::Tree),
         "greedy" => Ok(Decode::Greedy),
@@ -63,7 +63,7 @@ pub fn decode(name: &str) -> Result<Decode, String> {
 }
 
 /// Parses a file or the standard input to the standard output.
-pub fn run(args: Args) -> anyhow::Result<ExitCode> {
+pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let settings =
         Settings { decode: args.decode, aggregate: args.aggregate, rule: args.rule.rule()?, ..Settings::default() };
     let device = args.machine.start()?;

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// Shows a run and passes Ctrl-C on to it.
-pub struct Progress {
+pub(super) struct Progress {
     bar: ProgressBar,
     interrupted: Arc<AtomicBool>,
     /// What Ctrl-C means once the models are trained: called while the index is built.
@@ -22,19 +22,19 @@ pub struct Progress {
 
 impl Progress {
     /// Takes over Ctrl-C: the first one asks the run to stop, a second one ends the process at once.
-    pub fn start() -> anyhow::Result<Self> {
+    pub(super) fn start() -> anyhow::Result<Self> {
         let interrupted = interrupt_flag()?;
         let bar = bar("{prefix:>22} {bar:24} {pos}/{len} {msg}")?;
         Ok(Self { bar, interrupted, while_indexing: || {}, steps: step_bar()?, epoch_seconds: [None; 2] })
     }
 
     /// Whether Ctrl-C was pressed.
-    pub fn interrupted(&self) -> bool {
+    pub(super) fn interrupted(&self) -> bool {
         self.interrupted.load(Ordering::SeqCst)
     }
 
     /// Takes the bar away.
-    pub fn finish(&self) {
+    pub(super) fn finish(&self) {
         self.bar.finish_and_clear();
         self.steps.finish_and_clear();
     }
@@ -57,7 +57,7 @@ impl Progress {
 }
 
 /// A flag that the first Ctrl-C raises; a second one ends the process.
-pub fn interrupt_flag() -> anyhow::Result<Arc<AtomicBool>> {
+pub(super) fn interrupt_flag() -> anyhow::Result<Arc<AtomicBool>> {
     let interrupted = Arc::new(AtomicBool::new(false));
     let flag = interrupted.clone();
     ctrlc::set_handler(move || {
@@ -70,12 +70,12 @@ pub fn interrupt_flag() -> anyhow::Result<Arc<AtomicBool>> {
 }
 
 /// A bar for work in steps, with the time left of each.
-pub fn step_bar() -> anyhow::Result<ProgressBar> {
+pub(super) fn step_bar() -> anyhow::Result<ProgressBar> {
     bar("{prefix:>22} {bar:24} {pos}/{len} {eta} left")
 }
 
 /// Counts sentences where a person watches and the results go elsewhere.
-pub fn sentence_counter() -> anyhow::Result<ProgressBar> {
+pub(super) fn sentence_counter() -> anyhow::Result<ProgressBar> {
     if std::io::stdout().is_terminal() || !std::io::stderr().is_terminal() {
         return Ok(ProgressBar::hidden());
     }
@@ -83,7 +83,7 @@ pub fn sentence_counter() -> anyhow::Result<ProgressBar> {
     Ok(ProgressBar::new_spinner().with_style(style))
 }
 
-pub fn bar(template: &str) -> anyhow::Result<ProgressBar> {
+pub(super) fn bar(template: &str) -> anyhow::Result<ProgressBar> {
     let target =
         if std::io::stderr().is_terminal() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
     Ok(ProgressBar::with_draw_target(Some(0), target).with_style(ProgressStyle::with_template(template)?))

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 /// Configuration and pretrained input.
 #[derive(clap::Args)]
-pub struct Recipe {
+pub(super) struct Recipe {
     /// Where to start from: paper (100 epochs as in the paper), small (15 epochs), joint (heads and labels on one
     /// encoder, 8 epochs; made for BERT), demo (tiny)
     #[arg(long, default_value = "small", value_parser = preset)]
@@ -47,7 +47,7 @@ pub struct Recipe {
 
 impl Recipe {
     /// The preset with the file and the options on top.
-    pub fn config(&self) -> anyhow::Result<Config> {
+    pub(super) fn config(&self) -> anyhow::Result<Config> {
         let mut config = match &self.config {
             Some(path) => Config::load(self.preset, path)?,
             None => Config::preset(self.preset),
@@ -61,7 +61,7 @@ impl Recipe {
 
     /// Puts the pretrained input into a folder, and computes the states of a frozen BERT for the treebanks. A training
     /// that is `resumed` finds there what it had; `cache` takes the states where the user has no cache folder.
-    pub fn pretrained(
+    pub(super) fn pretrained(
         &self,
         folder: &Path,
         resumed: bool,
@@ -121,7 +121,7 @@ fn user_cache() -> Option<PathBuf> {
 }
 
 /// A preset by its name on the command line.
-pub fn preset(name: &str) -> Result<Preset, String> {
+pub(super) fn preset(name: &str) -> Result<Preset, String> {
     match name {
         "paper" => Ok(Preset::Paper),
         "small" => Ok(Preset::Small),
@@ -140,7 +140,7 @@ fn bert_layers(name: &str) -> Result<BertLayers, String> {
 }
 
 /// An aggregate by its name on the command line.
-pub fn aggregate(name: &str) -> Result<Aggregate, String> {
+pub(super) fn aggregate(name: &str) -> Result<Aggregate, String> {
     match name {
         "mean" => Ok(Aggregate::Mean),
         "sum" => Ok(Aggregate::Sum),

@@ -4,7 +4,7 @@ use crate::rule::Rule;
 
 /// How decisions are made.
 #[derive(clap::Args)]
-pub struct RuleOptions {
+pub(super) struct RuleOptions {
     /// How decisions are made: sum, nca or knn
     #[arg(long, default_value = "sum", value_parser = Rule::NAMES, help_heading = "Rule")]
     rule: String,
@@ -18,7 +18,7 @@ pub struct RuleOptions {
 
 impl RuleOptions {
     /// The rule that was chosen.
-    pub fn rule(&self) -> anyhow::Result<Rule> {
+    pub(super) fn rule(&self) -> anyhow::Result<Rule> {
         Ok(Rule::named(&self.rule, self.temperature, self.neighbors)?)
     }
 }

@@ -27,7 +27,7 @@ others it belongs behind a proxy that has both; tell it the name it is known by 
 
 A new index of the bundle (`citree index`) is served as soon as it is built. Ctrl-C or SIGTERM finishes open requests and
 ends with exit status 0; a second one ends at once.")]
-pub struct Args {
+pub(super) struct Args {
     /// The bundle, as `citree train` made it
     bundle: PathBuf,
     /// Address and port; port 0 takes a free one
@@ -60,7 +60,7 @@ pub struct Args {
 }
 
 /// Serves until Ctrl-C or SIGTERM.
-pub fn run(args: Args) -> anyhow::Result<ExitCode> {
+pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let device = args.machine.start()?;
     let address = address(&args.listen)?;
     let listener = TcpListener::bind(address).map_err(|error| {

@@ -1,7 +1,7 @@
 //! This process's own command, fit to be pasted into a shell.
 
 /// The command, with one more word at its end if it is not there yet.
-pub fn command_line(more: Option<&str>) -> String {
+pub(super) fn command_line(more: Option<&str>) -> String {
     // Wherever the program lies, a reader has it under its name.
     let name = std::iter::once("citree".to_string());
     let words = name.chain(std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()));
@@ -10,13 +10,13 @@ pub fn command_line(more: Option<&str>) -> String {
 }
 
 /// How this program was called: by its name, or by a path where it is not on the search path.
-pub fn program() -> String {
+pub(super) fn program() -> String {
     let called = std::env::args_os().next().map(|word| word.to_string_lossy().into_owned());
     called.filter(|word| word.contains('/')).map_or_else(|| "citree".to_string(), quoted)
 }
 
 /// A word as a shell takes it for one.
-pub fn quoted(word: String) -> String {
+pub(super) fn quoted(word: String) -> String {
     let plain = |c: char| c.is_alphanumeric() || "-_./:=,+%@".contains(c);
     match !word.is_empty() && word.chars().all(plain) {
         true => word,

@@ -38,7 +38,7 @@ What a frozen BERT says of the treebanks is computed once and kept in a cache (t
 A configuration file holds any of the keys that BUNDLE/model/config.toml shows, for example:
   dropout = 0.2
   lstm_units = 200")]
-pub struct Args {
+pub(super) struct Args {
     /// The bundle to make, a folder such as en.citree
     bundle: PathBuf,
     /// The treebank to learn from, in CoNLL-U
@@ -72,7 +72,7 @@ pub struct Args {
 }
 
 /// Trains, or goes on training.
-pub fn run(args: Args) -> anyhow::Result<ExitCode> {
+pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let config = configuration(&args)?;
     let (bundle, layout) = (args.bundle.display(), Layout::of(&args.bundle));
     let unfinished = layout.is_interrupted();
@@ -150,7 +150,7 @@ fn configuration(args: &Args) -> anyhow::Result<Config> {
 }
 
 /// The scores of the finished model on the dev set, both ways of decoding, and how much was indexed.
-pub fn report(layout: &Layout) -> anyhow::Result<()> {
+pub(super) fn report(layout: &Layout) -> anyhow::Result<()> {
     let mut stderr = std::io::stderr().lock();
     let Some(about) = About::read(layout) else { return Ok(()) };
     for scores in &about.dev {

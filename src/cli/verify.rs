@@ -16,7 +16,7 @@ Reads the whole index: checksums, edge records, rows, sums, compact rows and lin
 whether every edge can be found. Then the word vectors and the BERT folder, where the bundle has them.
 
 Exit status: 0 all is well, 1 something is not as it was written, 2 the check could not run.")]
-pub struct Args {
+pub(super) struct Args {
     /// The bundle, as `citree train` made it
     bundle: PathBuf,
     #[command(flatten)]
@@ -24,7 +24,7 @@ pub struct Args {
 }
 
 /// Verifies, and says what is wrong on the standard output.
-pub fn run(args: Args) -> anyhow::Result<ExitCode> {
+pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let device = args.machine.start()?;
     let mut out = std::io::stdout().lock();
     match Bundle::open_on(&args.bundle, &device)?.verify()? {

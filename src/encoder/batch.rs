@@ -146,7 +146,7 @@ fn stored_of(sentences: &[&Numbered], packed_row: &[u32]) -> Option<(Arc<Feature
 }
 
 /// Indices of sentences with words, in batches of similar length and bounded size, for work that learns nothing.
-pub fn length_batches(sentences: &[impl AsRef<Numbered>]) -> Vec<Vec<usize>> {
+pub(crate) fn length_batches(sentences: &[impl AsRef<Numbered>]) -> Vec<Vec<usize>> {
     let length = |s: usize| sentences[s].as_ref().len();
     let mut order: Vec<usize> = (0..sentences.len()).filter(|&s| !sentences[s].as_ref().is_empty()).collect();
     order.sort_by_key(|&s| length(s));

@@ -1,14 +1,15 @@
 //! Words to states: embeddings, character convolution, what is pretrained, and a BiLSTM over all of it.
 
 mod batch;
-pub mod bert;
+pub(crate) mod bert;
 mod parameters;
-pub mod pretrained;
+pub(crate) mod pretrained;
 mod vocabulary;
-pub mod word_vectors;
+pub(crate) mod word_vectors;
 
-pub use batch::{Batch, length_batches};
-pub use parameters::{Init, Parameters};
+pub use batch::Batch;
+pub(crate) use batch::length_batches;
+pub(crate) use parameters::{Init, Parameters};
 pub use pretrained::{Pretrained, Sources};
 pub use vocabulary::{Numbered, Vocabulary};
 

@@ -2,7 +2,8 @@
 
 mod stored;
 
-pub use stored::{Contents, Sources};
+pub(crate) use stored::Contents;
+pub use stored::Sources;
 
 use super::bert::{Bert, Features};
 use super::vocabulary::{Numbered, Vocabulary};
@@ -13,7 +14,7 @@ use rayon::prelude::*;
 use std::sync::Arc;
 
 /// The row of a word that the vectors do not have, and of ROOT.
-pub const NO_VECTOR: u32 = u32::MAX;
+pub(crate) const NO_VECTOR: u32 = u32::MAX;
 
 /// Pretrained input, shared by both models; none by default.
 #[derive(Clone, Debug, Default)]

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// A label that training did not show: no label's number.
-pub const UNKNOWN_LABEL: u32 = u32::MAX;
+pub(super) const UNKNOWN_LABEL: u32 = u32::MAX;
 const UNKNOWN: u32 = 0;
 const ROOT: u32 = 1;
 const RESERVED: usize = 2;

@@ -44,7 +44,7 @@ pub(super) struct Alignment {
 
 impl<'a> Side<'a> {
     /// Lays out a file; `name` says which one in messages.
-    pub fn new(sentences: &'a [Sentence], name: &str) -> Result<Self> {
+    pub(super) fn new(sentences: &'a [Sentence], name: &str) -> Result<Self> {
         let mut side = Side { characters: vec![], tokens: vec![], sentences: vec![], words: vec![] };
         for (number, sentence) in sentences.iter().enumerate() {
             let start = side.characters.len();
@@ -99,7 +99,7 @@ impl<'a> Side<'a> {
 
 impl Alignment {
     /// Aligns the words of two files over the same text.
-    pub fn new(gold: &Side<'_>, system: &Side<'_>) -> Result<Self> {
+    pub(super) fn new(gold: &Side<'_>, system: &Side<'_>) -> Result<Self> {
         same_text(gold, system)?;
         let mut pairs = Vec::new();
         let (mut g, mut s) = (0, 0);

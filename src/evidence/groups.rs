@@ -40,20 +40,20 @@ pub fn prefix(sent_id: &str, parts: usize) -> &str {
 
 /// The names of the groups of each grouping; a group's number is its place.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct GroupNames {
+pub(super) struct GroupNames {
     names: Vec<Vec<String>>,
 }
 
 impl GroupNames {
     /// The names of a grouping's groups.
-    pub fn of(&self, grouping: Grouping) -> &[String] {
+    pub(super) fn of(&self, grouping: Grouping) -> &[String] {
         self.names.get(grouping.place()).map_or(&[], Vec::as_slice)
     }
 }
 
 /// Numbers the groups of a treebank as its sentences come.
 #[derive(Debug, Default)]
-pub struct Numbering {
+pub(super) struct Numbering {
     numbers: [HashMap<String, u32>; Grouping::ALL.len()],
     names: GroupNames,
     sentences: u32,
@@ -61,7 +61,7 @@ pub struct Numbering {
 
 impl Numbering {
     /// The groups of every edge of the next sentence, in the order of its words.
-    pub fn groups(&mut self, sentence: &Sentence, document: &str) -> Vec<[u32; Grouping::ALL.len()]> {
+    pub(super) fn groups(&mut self, sentence: &Sentence, document: &str) -> Vec<[u32; Grouping::ALL.len()]> {
         let named = |name: &str| if name.is_empty() { UNNAMED } else { name }.to_string();
         let sent_id = sentence.sent_id().unwrap_or_default();
         let document = self.number(Grouping::Document, named(document));
@@ -80,7 +80,7 @@ impl Numbering {
     }
 
     /// How many groups each grouping has.
-    pub fn counts(&self) -> Vec<u32> {
+    pub(super) fn counts(&self) -> Vec<u32> {
         let count = |grouping| match grouping {
             Grouping::Sentence => self.sentences,
             named => self.names.of(named).len() as u32,
@@ -89,7 +89,7 @@ impl Numbering {
     }
 
     /// The names, once all sentences have come; sentences have theirs in their own records.
-    pub fn into_names(self) -> GroupNames {
+    pub(super) fn into_names(self) -> GroupNames {
         self.names
     }
 

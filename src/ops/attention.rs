@@ -9,7 +9,7 @@ use std::sync::Mutex;
 
 /// Queries, keys and values side by side, `[rows, 3 · dims]`, give `[rows, dims]`: every row looks at the rows of its
 /// own segment, with each of `heads` equal parts of the dimensions by itself.
-pub fn attention(projected: &Tensor, segments: &Segments, heads: usize) -> Result<Tensor> {
+pub(crate) fn attention(projected: &Tensor, segments: &Segments, heads: usize) -> Result<Tensor> {
     let (rows, width) = projected.dims2()?;
     if heads == 0 || width % (3 * heads) != 0 || rows != segments.rows() {
         bail!("{rows} rows of {width} do not fit {heads} heads and {} rows of segments", segments.rows());

@@ -9,11 +9,11 @@ use candle_core::{CpuStorage, CustomOp2, Layout, Result, Shape, Tensor, bail};
 use std::sync::{Arc, Mutex};
 
 /// Words as character ids, none of them empty.
-pub type Spellings = Arc<Vec<Vec<u32>>>;
+pub(crate) type Spellings = Arc<Vec<Vec<u32>>>;
 
 /// `taps` `[characters, 3 · filters]` (what a character gives to the window it precedes the centre of, is the centre
 /// of, follows the centre of) and `bias` `[filters]` give `[words, filters]`.
-pub fn char_cnn(taps: &Tensor, bias: &Tensor, words: Spellings) -> Result<Tensor> {
+pub(crate) fn char_cnn(taps: &Tensor, bias: &Tensor, words: Spellings) -> Result<Tensor> {
     let characters = taps.dim(0)?;
     if words.iter().any(|word| word.is_empty() || word.iter().any(|&c| c as usize >= characters)) {
         bail!("a word is empty or has a character outside the table");

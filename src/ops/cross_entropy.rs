@@ -7,7 +7,7 @@ use candle_nn::ops::log_softmax;
 
 /// One decision within a flat tensor of scores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Choice {
+pub(crate) struct Choice {
     /// Index of the first score.
     pub start: usize,
     /// Number of scores.
@@ -22,7 +22,7 @@ pub struct Choice {
 const NEGLIGIBLE: f64 = 1e-9;
 
 /// The mean of `-log softmax(scores)[gold]` over all choices.
-pub fn cross_entropy(scores: &Tensor, choices: Vec<Choice>) -> Result<Tensor> {
+pub(crate) fn cross_entropy(scores: &Tensor, choices: Vec<Choice>) -> Result<Tensor> {
     let fits = |c: &Choice| c.start + c.width <= scores.elem_count() && c.gold < c.width && c.excluded != Some(c.gold);
     if choices.is_empty() || !choices.iter().all(fits) {
         bail!("choices do not fit {} scores", scores.elem_count());

@@ -5,7 +5,7 @@ use crate::random::Random;
 use candle_core::{CpuStorage, CustomOp1, Layout, Result, Shape, Tensor};
 
 /// Sets each value to 0 with probability `rate` and scales the others so that the mean stays.
-pub fn dropout(x: &Tensor, rate: f32, random: &mut Random) -> Result<Tensor> {
+pub(crate) fn dropout(x: &Tensor, rate: f32, random: &mut Random) -> Result<Tensor> {
     if rate <= 0.0 {
         return Ok(x.clone());
     }

@@ -12,7 +12,7 @@ use candle_core::{Result, Tensor};
 use rayon::prelude::*;
 
 /// Keeps the length of a zero vector differentiable.
-pub const EPSILON: f64 = 1e-12;
+pub(crate) const EPSILON: f64 = 1e-12;
 
 /// Candidates made together; they stay in the cache.
 pub(super) const FORWARD_TILE: usize = 256;
@@ -21,7 +21,7 @@ const BACKWARD_TILE: usize = 4096;
 /// `dependent` and `head` `[rows, dims]` and `transform` `[dims, dims]` (input by output) give
 /// `sqrt(‖(dependent_i ⊙ head_j) · transform‖² + ε)` for every pair, in the order of
 /// [`pair_product`](super::pair_product::pair_product).
-pub fn edge_norm(dependent: &Tensor, head: &Tensor, transform: &Tensor, segments: &Segments) -> Result<Tensor> {
+pub(crate) fn edge_norm(dependent: &Tensor, head: &Tensor, transform: &Tensor, segments: &Segments) -> Result<Tensor> {
     if has_kernel(dependent) {
         let op = EdgeNorm { pairs: pair_rows(segments) };
         dependent.contiguous()?.apply_op3(&head.contiguous()?, &transform.contiguous()?, PairOp(op))

@@ -8,7 +8,7 @@ use rayon::prelude::*;
 const TILE: usize = 16_384;
 
 /// `x Φ(x)` of every value.
-pub fn gelu(x: &Tensor) -> Result<Tensor> {
+pub(crate) fn gelu(x: &Tensor) -> Result<Tensor> {
     if has_kernel(x) { x.contiguous()?.apply_op1(Gelu) } else { x.gelu_erf() }
 }
 

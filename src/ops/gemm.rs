@@ -5,7 +5,7 @@ use std::ops::Range;
 
 /// A row-major matrix view, possibly transposed and with a row stride wider than its columns.
 #[derive(Clone, Copy)]
-pub struct Matrix<'a, T> {
+pub(crate) struct Matrix<'a, T> {
     values: &'a [T],
     rows: usize,
     columns: usize,
@@ -15,20 +15,20 @@ pub struct Matrix<'a, T> {
 
 impl<'a, T> Matrix<'a, T> {
     /// `rows` by `columns` values without gaps.
-    pub fn new(values: &'a [T], rows: usize, columns: usize) -> Self {
+    pub(crate) fn new(values: &'a [T], rows: usize, columns: usize) -> Self {
         assert!(values.len() >= rows * columns, "matrix view beyond its slice");
         Self { values, rows, columns, row_stride: columns, column_stride: 1 }
     }
 
     /// A part of this matrix; nothing moves.
-    pub fn window(self, rows: Range<usize>, columns: Range<usize>) -> Self {
+    pub(crate) fn window(self, rows: Range<usize>, columns: Range<usize>) -> Self {
         assert!(rows.end <= self.rows && columns.end <= self.columns, "window beyond its matrix");
         let start = rows.start * self.row_stride + columns.start * self.column_stride;
         Self { values: &self.values[start..], rows: rows.len(), columns: columns.len(), ..self }
     }
 
     /// The same matrix with rows and columns exchanged; nothing moves.
-    pub fn transposed(self) -> Self {
+    pub(crate) fn transposed(self) -> Self {
         Self {
             rows: self.columns,
             columns: self.rows,
@@ -41,7 +41,7 @@ impl<'a, T> Matrix<'a, T> {
 
 /// Who does the work of a product.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Threads {
+pub(crate) enum Threads {
     /// The calling thread.
     One,
     /// All threads of the current pool; the result is the same to the bit.
@@ -49,7 +49,7 @@ pub enum Threads {
 }
 
 /// `out = a · b`, or `out += a · b` with `accumulate`; `out` is row-major without gaps.
-pub fn multiply<T: Real>(a: Matrix<T>, b: Matrix<T>, out: &mut [T], accumulate: bool, threads: Threads) {
+pub(crate) fn multiply<T: Real>(a: Matrix<T>, b: Matrix<T>, out: &mut [T], accumulate: bool, threads: Threads) {
     let (m, n, k) = (a.rows, b.columns, a.columns);
     assert_eq!(k, b.rows, "inner dimensions differ");
     assert!(out.len() >= m * n, "output too small");

@@ -10,7 +10,7 @@ use rayon::prelude::*;
 const TILE: usize = 64;
 
 /// Rows of `x + more` `[rows, dims]` with mean 0 and variance 1, times `scale` `[dims]`, plus `shift` `[dims]`.
-pub fn layer_norm(x: &Tensor, more: &Tensor, scale: &Tensor, shift: &Tensor, epsilon: f64) -> Result<Tensor> {
+pub(crate) fn layer_norm(x: &Tensor, more: &Tensor, scale: &Tensor, shift: &Tensor, epsilon: f64) -> Result<Tensor> {
     if has_kernel(x) {
         // An operation takes three tensors.
         let both = Tensor::cat(&[scale, shift], 0)?;

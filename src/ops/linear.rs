@@ -6,7 +6,7 @@ use super::{for_real, has_kernel, output, slice, values};
 use candle_core::{CpuStorage, CustomOp3, Layout, Result, Shape, Tensor};
 
 /// `x` `[rows, in]` times `weight` `[in, out]`, plus `bias` `[out]`.
-pub fn linear(x: &Tensor, weight: &Tensor, bias: &Tensor) -> Result<Tensor> {
+pub(crate) fn linear(x: &Tensor, weight: &Tensor, bias: &Tensor) -> Result<Tensor> {
     if has_kernel(x) {
         x.contiguous()?.apply_op3(&weight.contiguous()?, &bias.contiguous()?, Linear)
     } else {

@@ -51,7 +51,7 @@ impl Steps {
 
 /// `gates` `[rows, 2 · 4 · units]` (input projections, forward then backward, each in the order input, forget, cell,
 /// output) and `recurrent` `[2, units, 4 · units]` give the hidden states `[rows, 2 · units]`.
-pub fn bilstm(gates: &Tensor, recurrent: &Tensor, steps: &Steps) -> Result<Tensor> {
+pub(crate) fn bilstm(gates: &Tensor, recurrent: &Tensor, steps: &Steps) -> Result<Tensor> {
     if gates.dim(0)? != steps.rows() {
         bail!("{} rows of gates for {} packed rows", gates.dim(0)?, steps.rows());
     }

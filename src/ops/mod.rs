@@ -4,24 +4,24 @@
 //! devices and is the oracle that the tests hold the kernel against. Kernels are generic over `f32` and `f64`, so that
 //! finite differences can check every gradient in double precision.
 
-pub mod attention;
-pub mod char_cnn;
-pub mod cross_entropy;
-pub mod dropout;
-pub mod edge_norm;
-pub mod gelu;
-pub mod gemm;
+pub(crate) mod attention;
+pub(crate) mod char_cnn;
+pub(crate) mod cross_entropy;
+pub(crate) mod dropout;
+pub(crate) mod edge_norm;
+pub(crate) mod gelu;
+pub(crate) mod gemm;
 #[cfg(test)]
 pub mod gradcheck;
-pub mod layer_norm;
-pub mod linear;
-pub mod lstm;
-pub mod pair_kernel;
-pub mod pair_product;
-pub mod real;
+pub(crate) mod layer_norm;
+pub(crate) mod linear;
+pub(crate) mod lstm;
+pub(crate) mod pair_kernel;
+pub(crate) mod pair_product;
+pub(crate) mod real;
 #[cfg(test)]
 pub mod reference_tests;
-pub mod triangular_norm;
+pub(crate) mod triangular_norm;
 
 use crate::error::Error;
 use candle_core::{CpuStorage, Layout, Shape, Tensor};

@@ -5,7 +5,7 @@ use super::{for_real, output, slice, values};
 use candle_core::{CpuStorage, CustomOp3, Layout, Result, Shape, Tensor};
 
 /// A kernel over `dependent` and `head` `[rows, dims]` and a third input, with one output for each candidate edge.
-pub trait PairKernel {
+pub(crate) trait PairKernel {
     /// The name in candle's messages.
     const NAME: &str;
 
@@ -20,7 +20,7 @@ pub trait PairKernel {
 }
 
 /// A kernel as an operation of candle's.
-pub struct PairOp<K>(pub K);
+pub(crate) struct PairOp<K>(pub K);
 
 impl<K: PairKernel> CustomOp3 for PairOp<K> {
     fn name(&self) -> &'static str {

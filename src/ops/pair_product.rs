@@ -9,7 +9,7 @@ use candle_core::{Result, Tensor};
 /// `dependent` and `head` `[rows, dims]` and `weight` `[dims]` give `sum_k dependent[i,k] · weight[k] · head[j,k]` for
 /// each sentence, each word `i` (not ROOT) and each position `j`: a flat `[pairs]`, `[dependent][head]` within a
 /// sentence.
-pub fn pair_product(dependent: &Tensor, head: &Tensor, weight: &Tensor, segments: &Segments) -> Result<Tensor> {
+pub(crate) fn pair_product(dependent: &Tensor, head: &Tensor, weight: &Tensor, segments: &Segments) -> Result<Tensor> {
     if has_kernel(dependent) {
         let op = PairProduct { segments: segments.clone() };
         dependent.contiguous()?.apply_op3(&head.contiguous()?, &weight.contiguous()?, PairOp(op))

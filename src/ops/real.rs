@@ -4,7 +4,7 @@ use candle_core::WithDType;
 use std::ops::Neg;
 
 /// `f32` for work, `f64` for gradient checks.
-pub trait Real: WithDType + Neg<Output = Self> + std::iter::Sum {
+pub(crate) trait Real: WithDType + Neg<Output = Self> + std::iter::Sum {
     /// `1 / (1 + exp(-x))`.
     fn sigmoid(self) -> Self;
     /// Hyperbolic tangent.
@@ -70,13 +70,13 @@ impl Real for f64 {
 
 /// Runs a closure compiled for the widest vector unit of the machine; the closure's loops then vectorise.
 #[inline(always)]
-pub fn vectorised<R>(closure: impl FnOnce() -> R) -> R {
+pub(crate) fn vectorised<R>(closure: impl FnOnce() -> R) -> R {
     pulp::Arch::new().dispatch(closure)
 }
 
 /// Eight running sums keep the additions of a dot product independent, so that they vectorise in a fixed order.
 #[inline(always)]
-pub fn dot<T: Real>(a: &[T], b: &[T]) -> T {
+pub(crate) fn dot<T: Real>(a: &[T], b: &[T]) -> T {
     const LANES: usize = 32;
     let mut sums = [T::zero(); LANES];
     let (a_chunks, a_rest) = a.as_chunks::<LANES>();

@@ -14,7 +14,7 @@ use rayon::prelude::*;
 const BLOCK: usize = 64;
 
 /// `[dims, dims]` lower triangular `L` with `L Lᵀ = transform · transformᵀ`, computed in f64.
-pub fn factor(transform: &Tensor) -> Result<Tensor> {
+pub(crate) fn factor(transform: &Tensor) -> Result<Tensor> {
     let dims = transform.dim(0)?;
     let transform = transform.to_dtype(candle_core::DType::F64)?.to_device(&Device::Cpu)?;
     let square = values::<f64>(&transform.matmul(&transform.t()?)?)?;
@@ -36,7 +36,7 @@ pub fn factor(transform: &Tensor) -> Result<Tensor> {
 }
 
 /// The same values as [`edge_norm`](super::edge_norm::edge_norm) of the transform that `factor` was made from.
-pub fn triangular_norm(dependent: &Tensor, head: &Tensor, factor: &Tensor, segments: &Segments) -> Result<Tensor> {
+pub(crate) fn triangular_norm(dependent: &Tensor, head: &Tensor, factor: &Tensor, segments: &Segments) -> Result<Tensor> {
     if !has_kernel(dependent) {
         let factor = factor.to_dtype(dependent.dtype())?.to_device(dependent.device())?;
         return edge_norm(dependent, head, &factor, segments);

@@ -17,7 +17,7 @@ const CHUNK: usize = 16_384;
 
 /// The moments of every parameter and the number of steps taken.
 #[derive(Clone, Debug, Default)]
-pub struct Adam {
+pub(super) struct Adam {
     /// Steps taken.
     pub steps: u64,
     /// By parameter name.
@@ -26,7 +26,7 @@ pub struct Adam {
 
 /// Running mean of a parameter's gradient, and of its square; kept where the parameter is.
 #[derive(Clone, Debug)]
-pub enum Moments {
+pub(super) enum Moments {
     /// In the memory of the processor.
     Host(Vec<f32>, Vec<f32>),
     /// On another device.
@@ -35,7 +35,7 @@ pub enum Moments {
 
 impl Moments {
     /// Both as numbers.
-    pub fn values(&self) -> Result<(Vec<f32>, Vec<f32>)> {
+    pub(super) fn values(&self) -> Result<(Vec<f32>, Vec<f32>)> {
         let values = |tensor: &Tensor| tensor.flatten_all()?.to_vec1::<f32>();
         Ok(match self {
             Self::Host(first, second) => (first.clone(), second.clone()),
@@ -62,7 +62,7 @@ impl Step<'_> {
 impl Adam {
     /// One step along the gradients, cut to length `clip`, each parameter at the rate of its name. Returns their length
     /// before the cut.
-    pub fn step(
+    pub(super) fn step(
         &mut self,
         parameters: &Parameters,
         grads: &GradStore,

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Writes a checkpoint; a kill at any moment leaves the old or the new one whole.
-pub fn save(path: &Path, parameters: &Parameters, adam: &Adam, state: &impl Serialize) -> Result<()> {
+pub(super) fn save(path: &Path, parameters: &Parameters, adam: &Adam, state: &impl Serialize) -> Result<()> {
     let text = to_json("where a training stands", state)?;
     let mut values: BTreeMap<String, Vec<f32>> = BTreeMap::new();
     for (name, parameter) in parameters.values()? {
@@ -27,7 +27,7 @@ pub fn save(path: &Path, parameters: &Parameters, adam: &Adam, state: &impl Seri
 }
 
 /// Reads a checkpoint into the parameters of a model of the same shape.
-pub fn load<S: DeserializeOwned>(path: &Path, parameters: &Parameters) -> Result<(Adam, S)> {
+pub(super) fn load<S: DeserializeOwned>(path: &Path, parameters: &Parameters) -> Result<(Adam, S)> {
     let file = TensorFile::read(path)?;
     let damaged = |what: &str| Error::Bundle {
         path: path.to_path_buf(),

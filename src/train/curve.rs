@@ -11,7 +11,7 @@ const TOP: f64 = 24.0;
 const BOTTOM: f64 = 44.0;
 
 /// Draws the reports of a run.
-pub fn svg(reports: &[EpochReport]) -> String {
+pub(super) fn svg(reports: &[EpochReport]) -> String {
     let last = reports.iter().map(|r| r.epoch).max().unwrap_or(1);
     let lowest = reports.iter().map(|r| r.dev_accuracy).fold(1.0, f64::min);
     // Whole tens of percent below the lowest point, so that the grid lines are round numbers.

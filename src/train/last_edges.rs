@@ -6,25 +6,25 @@ use serde::{Deserialize, Serialize};
 
 /// By label, the bits of an edge vector as it was when it was seen; bits, so that a checkpoint keeps them exactly.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct LastEdges {
+pub(super) struct LastEdges {
     rows: Vec<Option<Vec<u32>>>,
 }
 
 impl LastEdges {
     /// Whether an edge of this label was seen.
-    pub fn knows(&self, label: usize) -> bool {
+    pub(super) fn knows(&self, label: usize) -> bool {
         self.rows.get(label).is_some_and(Option::is_some)
     }
 
     /// The remembered edges of these labels as constants `[labels, dims]`; labels never seen are left out by the caller.
-    pub fn recall(&self, labels: &[u32], like: &Tensor) -> Result<Tensor> {
+    pub(super) fn recall(&self, labels: &[u32], like: &Tensor) -> Result<Tensor> {
         let rows = labels.iter().filter_map(|&label| self.rows.get(label as usize)?.as_ref());
         let values: Vec<f32> = rows.flatten().map(|&bits| f32::from_bits(bits)).collect();
         Ok(Tensor::from_vec(values, (labels.len(), like.dim(1)?), like.device())?.to_dtype(like.dtype())?)
     }
 
     /// Remembers the last of these edges `[edges, dims]` for each of their labels, of `labels` in all.
-    pub fn see(&mut self, edges: &Tensor, of: &[u32], labels: usize) -> Result<()> {
+    pub(super) fn see(&mut self, edges: &Tensor, of: &[u32], labels: usize) -> Result<()> {
         self.rows.resize(labels, None);
         let dims = edges.dim(1)?;
         let values = edges.to_dtype(candle_core::DType::F32)?.flatten_all()?.to_vec1::<f32>()?;

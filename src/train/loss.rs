@@ -15,7 +15,7 @@ use crate::task::Task;
 use candle_core::{DType, Tensor};
 
 /// What a loss needs beside the model: the whole training set to draw support from.
-pub struct TrainingSet<'a> {
+pub(super) struct TrainingSet<'a> {
     /// Sizes and rules of sampling.
     pub config: &'a Config,
     /// The tables.
@@ -43,7 +43,7 @@ struct TrainingBatch<'a> {
 impl TrainingSet<'_> {
     /// The sum of the mean losses of these models' decisions on the query sentences. Several models must share an
     /// encoder, which then runs once.
-    pub fn loss(
+    pub(super) fn loss(
         &self,
         models: &[(Task, &EdgeModel)],
         query: &[usize],

@@ -17,7 +17,7 @@ const NEVER: f32 = -1e9;
 
 /// The mean loss of head decisions among the best heads by `scores`, flat as
 /// [`candidate_scores`](EdgeModel::candidate_scores) gives them, against support edges `[edges, dims]`.
-pub fn head_loss(
+pub(super) fn head_loss(
     rule: &dyn Scoring,
     model: &EdgeModel,
     states: &States,
@@ -51,7 +51,7 @@ pub fn head_loss(
 
 /// The mean loss of label decisions of edges `[edges, dims]` against each other and edges drawn beside them; an edge is
 /// no evidence for itself.
-pub fn label_loss(
+pub(super) fn label_loss(
     rule: &dyn Scoring,
     model: &EdgeModel,
     rows: &Tensor,

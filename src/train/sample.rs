@@ -7,10 +7,10 @@ use crate::random::Random;
 const BUCKET: usize = 40;
 
 /// A support edge: sentence and dependent.
-pub type EdgeAt = (u32, u32);
+pub(super) type EdgeAt = (u32, u32);
 
 /// Shuffled batches of sentence indices, each of similar length.
-pub fn plan(sentences: &[Numbered], size: usize, random: &mut Random) -> Vec<Vec<usize>> {
+pub(super) fn plan(sentences: &[Numbered], size: usize, random: &mut Random) -> Vec<Vec<usize>> {
     let mut order: Vec<usize> = (0..sentences.len()).filter(|&s| !sentences[s].is_empty()).collect();
     random.shuffle(&mut order);
     let mut batches = Vec::new();
@@ -23,7 +23,7 @@ pub fn plan(sentences: &[Numbered], size: usize, random: &mut Random) -> Vec<Vec
 }
 
 /// Every training edge by label.
-pub fn edges_by_label(sentences: &[Numbered], labels: usize) -> Vec<Vec<EdgeAt>> {
+pub(super) fn edges_by_label(sentences: &[Numbered], labels: usize) -> Vec<Vec<EdgeAt>> {
     let mut table = vec![Vec::new(); labels];
     for (s, sentence) in sentences.iter().enumerate() {
         for (word, &label) in sentence.labels.iter().enumerate().skip(1) {
@@ -34,7 +34,7 @@ pub fn edges_by_label(sentences: &[Numbered], labels: usize) -> Vec<Vec<EdgeAt>>
 }
 
 /// A copy of a sentence with some of its known words taken as unknown.
-pub fn with_unknown_words(sentence: &Numbered, rate: f32, vocabulary: &Vocabulary, random: &mut Random) -> Numbered {
+pub(super) fn with_unknown_words(sentence: &Numbered, rate: f32, vocabulary: &Vocabulary, random: &mut Random) -> Numbered {
     let mut copy = sentence.clone();
     for word in &mut copy.words {
         if vocabulary.is_known(*word) && random.unit() < rate {

@@ -36,12 +36,12 @@ enum LineEnd {
 }
 
 impl<R: BufRead> BlockReader<R> {
-    pub fn new(read: R) -> Self {
+    pub(super) fn new(read: R) -> Self {
         Self { read, number: 0, carriage_return_seen: false, ended: false }
     }
 
     /// The next block, or `None` at the end of the file. A block may be empty where the file has stray blank lines.
-    pub fn next_block(&mut self) -> io::Result<Option<RawBlock>> {
+    pub(super) fn next_block(&mut self) -> io::Result<Option<RawBlock>> {
         if self.ended {
             return Ok(None);
         }

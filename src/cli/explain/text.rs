@@ -14,7 +14,7 @@ const NARROWEST: usize = 24;
 const WIDTH: usize = 100;
 
 /// Writes all that is said about a sentence.
-pub fn write(out: &mut impl Write, answer: &Answer) -> anyhow::Result<()> {
+pub(super) fn write(out: &mut impl Write, answer: &Answer) -> anyhow::Result<()> {
     let explanation = &answer.explanation;
     let style = Style::of_terminal();
     if let Some(sent_id) = &explanation.sent_id {

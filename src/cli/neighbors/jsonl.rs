@@ -4,13 +4,13 @@ use super::{Found, Sink};
 use std::io::Write;
 
 /// Writes a line an edge.
-pub struct Jsonl<W> {
+pub(super) struct Jsonl<W> {
     out: W,
 }
 
 impl<W: Write> Jsonl<W> {
     /// Writes to `out`.
-    pub fn new(out: W) -> Self {
+    pub(super) fn new(out: W) -> Self {
         Self { out }
     }
 }

@@ -6,7 +6,7 @@ use super::{Found, Sink};
 use std::io::Write;
 
 /// Collects rows and writes them at the end.
-pub struct Npy<W> {
+pub(super) struct Npy<W> {
     out: W,
     count: usize,
     rows: u64,
@@ -20,7 +20,7 @@ const NONE: u32 = u32::MAX;
 
 impl<W: Write> Npy<W> {
     /// Writes `count` neighbours an edge to `out`.
-    pub fn new(out: W, count: usize) -> Self {
+    pub(super) fn new(out: W, count: usize) -> Self {
         Self { out, count, rows: 0, bytes: Vec::new() }
     }
 

@@ -24,13 +24,13 @@ const SCHEMA: &str = "message neighbors {
 }";
 
 /// Writes a row group a chunk of sentences.
-pub struct Parquet<W: Write + Send> {
+pub(super) struct Parquet<W: Write + Send> {
     writer: SerializedFileWriter<W>,
 }
 
 impl<W: Write + Send> Parquet<W> {
     /// Writes to `out`.
-    pub fn new(out: W) -> anyhow::Result<Self> {
+    pub(super) fn new(out: W) -> anyhow::Result<Self> {
         let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
         let schema = Arc::new(parse_message_type(SCHEMA)?);
         Ok(Self { writer: SerializedFileWriter::new(out, schema, Arc::new(properties))? })

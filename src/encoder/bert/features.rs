@@ -22,7 +22,7 @@ const BATCH: usize = 32;
 const REMEDY: &str = "delete the file: it is made anew when it is needed";
 
 /// Answer how many of all sentences are done; says whether to go on.
-pub type Tell<'a> = &'a (dyn Fn(usize, usize) -> bool + Sync);
+pub(super) type Tell<'a> = &'a (dyn Fn(usize, usize) -> bool + Sync);
 
 /// States of every position of sentences, `[position][layer][dimension]`.
 #[derive(Debug)]

@@ -8,10 +8,10 @@ mod shape;
 pub mod tests;
 mod weights;
 
-pub use features::Features;
-pub use network::{Network, PieceBatch};
+pub(crate) use features::Features;
+pub(crate) use network::{Network, PieceBatch};
 pub use pieces::Pieces;
-pub use shape::Shape;
+pub(crate) use shape::Shape;
 
 use super::parameters::Parameters;
 use crate::device::frozen_precision;
@@ -23,10 +23,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 /// The files of a folder that make it what it is.
-pub const FILES: [&str; 3] = ["config.json", "tokenizer.json", "model.safetensors"];
+pub(crate) const FILES: [&str; 3] = ["config.json", "tokenizer.json", "model.safetensors"];
 
 /// How the names of BERT's parameters begin in a model that trains it along.
-pub const PREFIX: &str = "bert.";
+pub(crate) const PREFIX: &str = "bert.";
 
 /// A BERT folder, opened.
 #[derive(Debug)]

@@ -18,7 +18,7 @@ pub struct Pieces {
 
 /// A folder's own way to cut words into pieces.
 #[derive(Clone, Debug)]
-pub struct Cutter {
+pub(super) struct Cutter {
     tokenizer: Tokenizer,
     first: u32,
     last: u32,
@@ -29,7 +29,7 @@ pub struct Cutter {
 
 impl Cutter {
     /// Reads `tokenizer.json`; `most` is the longest window, special pieces included.
-    pub fn read(path: &Path, most: usize, vocabulary: usize) -> Result<Self> {
+    pub(super) fn read(path: &Path, most: usize, vocabulary: usize) -> Result<Self> {
         let bytes = std::fs::read(path).map_err(Error::io(path))?;
         let mut tokenizer = Tokenizer::from_bytes(bytes)
             .map_err(|e| Error::unfit(path, "a tokenizer of Hugging Face's form", &e.to_string(), FOLDER))?;
@@ -49,7 +49,7 @@ impl Cutter {
     }
 
     /// Cuts the words of a sentence. A word that leaves no piece (a lone accent, say) is an unknown one.
-    pub fn cut(&self, words: &[&str]) -> Result<Pieces> {
+    pub(super) fn cut(&self, words: &[&str]) -> Result<Pieces> {
         let encoding = self
             .tokenizer
             .encode(words.to_vec(), false)

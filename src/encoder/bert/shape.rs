@@ -93,7 +93,7 @@ impl Shape {
 }
 
 /// What to do about a folder that is not one.
-pub const FOLDER: &str = "give a folder with config.json, model.safetensors and tokenizer.json";
+pub(super) const FOLDER: &str = "give a folder with config.json, model.safetensors and tokenizer.json";
 
 #[cfg(test)]
 mod tests {

@@ -9,10 +9,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 /// A tensor by its shape and values.
-pub type Weight = (Vec<usize>, Vec<f32>);
+pub(super) type Weight = (Vec<usize>, Vec<f32>);
 
 /// The names and shapes of all tensors of a network.
-pub fn shapes(shape: &Shape) -> BTreeMap<String, Vec<usize>> {
+pub(super) fn shapes(shape: &Shape) -> BTreeMap<String, Vec<usize>> {
     let (dims, inner) = (shape.hidden_size, shape.intermediate_size);
     let mut shapes = BTreeMap::new();
     let mut add = |name: String, shape: &[usize]| shapes.insert(name, shape.to_vec());
@@ -37,7 +37,7 @@ pub fn shapes(shape: &Shape) -> BTreeMap<String, Vec<usize>> {
 }
 
 /// Reads `model.safetensors` in any precision, with or without the prefix `bert.`.
-pub fn read(path: &Path, shape: &Shape) -> Result<BTreeMap<String, Weight>> {
+pub(super) fn read(path: &Path, shape: &Shape) -> Result<BTreeMap<String, Weight>> {
     let bytes = std::fs::read(path).map_err(Error::io(path))?;
     let file = SafeTensors::deserialize(&bytes)
         .map_err(|e| Error::unfit(path, "a whole safetensors file", &e.to_string(), "restore the file"))?;

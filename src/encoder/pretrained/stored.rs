@@ -28,7 +28,7 @@ pub struct Sources<'a> {
 /// What a bundle needs, as it says itself.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Contents {
+pub(crate) struct Contents {
     /// The word vectors.
     pub word_vectors: Option<VectorFacts>,
     /// BERT.
@@ -38,7 +38,7 @@ pub struct Contents {
 /// The word vectors of a bundle.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct VectorFacts {
+pub(crate) struct VectorFacts {
     /// The name of the file they came from.
     pub source: String,
     /// Words of the table.
@@ -50,7 +50,7 @@ pub struct VectorFacts {
 /// The BERT of a bundle.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct BertFacts {
+pub(crate) struct BertFacts {
     /// The hash of the folder's files, as hexadecimal digits.
     pub hash: String,
     /// The same without the weights: all that a bundle keeps where they were trained along.
@@ -61,7 +61,7 @@ pub struct BertFacts {
 
 impl Contents {
     /// Reads what a folder says; nothing where there is none.
-    pub fn read(folder: &Path) -> Result<Self> {
+    pub(crate) fn read(folder: &Path) -> Result<Self> {
         let path = folder.join(CONTENTS);
         if !path.is_file() {
             return Ok(Self::default());

@@ -5,7 +5,7 @@ use crate::ops::gemm::{Matrix, Threads, multiply};
 use crate::ops::real::{Real, vectorised};
 
 /// One direction's activations, all packed by row.
-pub struct Direction<T> {
+pub(super) struct Direction<T> {
     /// `[rows, 4 · units]`: gates after their squashing functions; overwritten by their gradients on the way back.
     pub gates: Vec<T>,
     /// `[rows, units]`.
@@ -18,7 +18,7 @@ pub struct Direction<T> {
 
 impl<T: Real> Direction<T> {
     /// Walks the steps of a direction from the projected input of both.
-    pub fn forward(projected: &[T], weight: &[T], units: usize, steps: &Steps, direction: usize) -> Self {
+    pub(super) fn forward(projected: &[T], weight: &[T], units: usize, steps: &Steps, direction: usize) -> Self {
         let rows = steps.rows();
         let mut gates = Vec::with_capacity(rows * 4 * units);
         projected
@@ -62,7 +62,7 @@ impl<T: Real> Direction<T> {
     }
 
     /// Turns the saved gates into their gradients and returns the recurrent weight's gradient `[units, 4 · units]`.
-    pub fn backward(&mut self, grad: &[T], weight: &[T], units: usize, steps: &Steps, direction: usize) -> Vec<T> {
+    pub(super) fn backward(&mut self, grad: &[T], weight: &[T], units: usize, steps: &Steps, direction: usize) -> Vec<T> {
         let widest = steps.sizes.first().copied().unwrap_or(0);
         let mut carried_hidden = vec![T::zero(); widest * units];
         let mut carried_cell = vec![T::zero(); widest * units];

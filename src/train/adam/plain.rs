@@ -8,7 +8,7 @@ use candle_core::backprop::GradStore;
 use candle_core::{DType, Tensor};
 
 /// The length of all gradients together.
-pub fn length(parameters: &Parameters, grads: &GradStore) -> Result<f64> {
+pub(super) fn length(parameters: &Parameters, grads: &GradStore) -> Result<f64> {
     let mut squares = Vec::new();
     for (_, var) in parameters.iter() {
         if let Some(grad) = grads.get(var) {
@@ -23,7 +23,7 @@ pub fn length(parameters: &Parameters, grads: &GradStore) -> Result<f64> {
 }
 
 /// Moves every parameter.
-pub fn update(adam: &mut Adam, parameters: &Parameters, grads: &GradStore, step: &Step) -> Result<()> {
+pub(super) fn update(adam: &mut Adam, parameters: &Parameters, grads: &GradStore, step: &Step) -> Result<()> {
     for (name, var) in parameters.iter() {
         let Some(grad) = grads.get(var) else { continue };
         let grad = (grad * f64::from(step.shrink))?;

@@ -18,7 +18,7 @@ pub(super) struct Chunk<'a> {
 }
 
 impl<'a> Chunk<'a> {
-    pub fn new(text: &'a str, last: bool) -> Self {
+    pub(super) fn new(text: &'a str, last: bool) -> Self {
         let unicode = unicode_word_bounds(text);
         let mut bounds = Vec::new();
         let mut before = None;
@@ -36,20 +36,20 @@ impl<'a> Chunk<'a> {
     }
 
     /// The places inside the chunk where a token may end, in bytes.
-    pub fn boundaries(&self) -> impl Iterator<Item = usize> {
+    pub(super) fn boundaries(&self) -> impl Iterator<Item = usize> {
         self.bounds[..self.bounds.len() - 1].iter().skip(1).copied()
     }
 
     /// Whether a token surely ends at a place, or surely does not: a web or mail address is one token. `None` for the
     /// places that are to be learnt.
-    pub fn certain_end(&self, place: usize) -> Option<bool> {
+    pub(super) fn certain_end(&self, place: usize) -> Option<bool> {
         let address = self.address.as_ref()?;
         let (inside, edge) = (address.contains(&place), place == address.start || place == address.end);
         (inside || edge).then_some(edge)
     }
 
     /// The contexts of the boundary at a place, from the kinds of characters around it to the very chunk.
-    pub fn contexts(&self, place: usize) -> Vec<String> {
+    pub(super) fn contexts(&self, place: usize) -> Vec<String> {
         let right = self.bounds.partition_point(|&bound| bound < place) as isize;
         let texts = [-2, -1, 0, 1].map(|step| self.atom(right + step));
         let [far_left, left, right, far_right] = texts.map(shape);

@@ -14,7 +14,7 @@ impl<D: Clone + Ord> Backoff<D> {
     /// Learns from examples: a chain of contexts, the general first, each implying the one before it, and the decision
     /// taken there. A context counts if at least `support(level)` examples have it; it is stored only if it decides
     /// otherwise than the more general ones would, so the table holds rules and their exceptions.
-    pub fn learn(examples: &[(Vec<String>, D)], support: impl Fn(usize) -> usize) -> Self {
+    pub(super) fn learn(examples: &[(Vec<String>, D)], support: impl Fn(usize) -> usize) -> Self {
         let mut decisions: BTreeMap<String, D> = BTreeMap::new();
         let levels = examples.iter().map(|(chain, _)| chain.len()).max().unwrap_or(0);
         for level in 0..levels {
@@ -38,7 +38,7 @@ impl<D: Clone + Ord> Backoff<D> {
     }
 
     /// The decision of the most specific known context of a chain.
-    pub fn decide(&self, chain: &[String]) -> Option<&D> {
+    pub(super) fn decide(&self, chain: &[String]) -> Option<&D> {
         chain.iter().rev().find_map(|context| self.decisions.get(context))
     }
 }

@@ -19,7 +19,7 @@ pub(super) struct WordSplit {
 
 impl WordSplit {
     /// The split that turns a unit into these words; `None` if it is one word, the same.
-    pub fn between<'a>(unit: &str, words: impl IntoIterator<Item = &'a str>, range: bool) -> Option<Self> {
+    pub(super) fn between<'a>(unit: &str, words: impl IntoIterator<Item = &'a str>, range: bool) -> Option<Self> {
         let mut words = words.into_iter().map(fold_case);
         let (unit, first) = (fold_case(unit), words.next()?);
         let further: Vec<String> = words.collect();
@@ -33,7 +33,7 @@ impl WordSplit {
 
     /// The words of a unit, in its own case where the words are just its parts; `None` if the unit does not end so, or
     /// if nothing would remain of it.
-    pub fn apply(&self, unit: &str) -> Option<Vec<String>> {
+    pub(super) fn apply(&self, unit: &str) -> Option<Vec<String>> {
         let letters: Vec<char> = unit.chars().collect();
         let (stem, tail) = letters.split_at(letters.len().checked_sub(self.tail.chars().count())?);
         let (stem, tail) = (String::from_iter(stem), String::from_iter(tail));
