@@ -29,7 +29,7 @@ pub fn pick(name: &str) -> Result<Device> {
 
 /// The precision in which a frozen BERT runs: half where a device is made for it, since its states are rounded to that
 /// anyway. Whatever is trained, and every edge vector, stays in single precision.
-pub fn frozen_precision(device: &Device) -> DType {
+pub(crate) fn frozen_precision(device: &Device) -> DType {
     if device.is_cpu() { DType::F32 } else { DType::F16 }
 }
 

@@ -2,7 +2,7 @@
 
 mod vectors;
 
-pub use vectors::edge_vectors;
+pub(crate) use vectors::edge_vectors;
 
 use crate::config::{Config, Similarity};
 use crate::encoder::{Batch, Encoder, Init, Parameters};
@@ -16,7 +16,7 @@ use candle_core::{Device, Tensor};
 
 /// One of the two models: an encoder, the two sides of a word, the transform of edges, and how edges are compared.
 #[derive(Clone, Debug)]
-pub struct EdgeModel {
+pub(crate) struct EdgeModel {
     encoder: Encoder,
     /// `[states, dims]`: a word as a dependent.
     dependent: Tensor,
@@ -34,7 +34,7 @@ pub struct EdgeModel {
 
 /// What a model says of every plain row of a batch.
 #[derive(Clone, Debug)]
-pub struct States {
+pub(crate) struct States {
     /// `[rows, dims]`: the word as a dependent.
     pub dependent: Tensor,
     /// `[rows, dims]`: the word as a head.
@@ -43,7 +43,7 @@ pub struct States {
 
 impl EdgeModel {
     /// A new model over an encoder; `classes` weight vectors if the system learns by weights.
-    pub fn new(
+    pub(crate) fn new(
         config: &Config,
         encoder: Encoder,
         classes: Option<usize>,
@@ -71,7 +71,7 @@ impl EdgeModel {
     }
 
     /// The same model as constants: nothing is kept for a way back.
-    pub fn frozen(&self) -> Result<Self> {
+    pub(crate) fn frozen(&self) -> Result<Self> {
         let transform = self.transform.detach();
         Ok(Self {
             encoder: self.encoder.frozen(),
@@ -85,45 +85,45 @@ impl EdgeModel {
     }
 
     /// The same network with its edges compared in another way than it was trained for.
-    pub fn compared_by(&self, similarity: Similarity) -> Self {
+    pub(crate) fn compared_by(&self, similarity: Similarity) -> Self {
         Self { similarity, ..self.clone() }
     }
 
     /// Dimensions of an edge vector.
-    pub fn dims(&self) -> usize {
+    pub(crate) fn dims(&self) -> usize {
         self.transform.dims()[0]
     }
 
     /// The encoder behind it, which another model may share.
-    pub fn encoder(&self) -> &Encoder {
+    pub(crate) fn encoder(&self) -> &Encoder {
         &self.encoder
     }
 
     /// Encodes a batch, with dropout if a generator is given.
-    pub fn states(&self, batch: &Batch, training: Option<&mut Random>) -> Result<States> {
+    pub(crate) fn states(&self, batch: &Batch, training: Option<&mut Random>) -> Result<States> {
         self.sides(&self.encoder.states(batch, training)?)
     }
 
     /// The two sides of the words whose encoder states `[rows, states]` these are.
-    pub fn sides(&self, encoded: &Tensor) -> Result<States> {
+    pub(crate) fn sides(&self, encoded: &Tensor) -> Result<States> {
         Ok(States { dependent: encoded.matmul(&self.dependent)?, head: encoded.matmul(&self.head)? })
     }
 
     /// The vectors `[edges, dims]` of these edges; of unit length where cosine is used.
-    pub fn edge_rows(&self, states: &States, dependents: &[u32], heads: &[u32]) -> Result<Tensor> {
+    pub(crate) fn edge_rows(&self, states: &States, dependents: &[u32], heads: &[u32]) -> Result<Tensor> {
         let select = |t: &Tensor, rows: &[u32]| t.index_select(&Tensor::new(rows, t.device())?, 0);
         let products = (select(&states.dependent, dependents)? * select(&states.head, heads)?)?;
         self.comparable(products.matmul(&self.transform)?)
     }
 
     /// The learnt weight vectors as rows to compare edges with, if the model learns by weights.
-    pub fn weight_rows(&self) -> Result<Option<Tensor>> {
+    pub(crate) fn weight_rows(&self) -> Result<Option<Tensor>> {
         self.weights.clone().map(|weights| self.comparable(weights)).transpose()
     }
 
     /// Scores of every candidate edge of the sentences against one support row `[dims]`, flat: sentence by sentence,
     /// `[dependent][head]`, ROOT no dependent.
-    pub fn candidate_scores(&self, states: &States, segments: &Segments, support: &Tensor) -> Result<Tensor> {
+    pub(crate) fn candidate_scores(&self, states: &States, segments: &Segments, support: &Tensor) -> Result<Tensor> {
         let weight = self.transform.matmul(&support.reshape(((), 1))?)?.flatten_all()?;
         let products = pair_product(&states.dependent, &states.head, &weight, segments)?;
         match self.similarity {
@@ -139,7 +139,7 @@ impl EdgeModel {
     }
 
     /// Scores `[edges, classes]` of edge rows against one support row a class, `[classes, dims]`.
-    pub fn class_scores(&self, rows: &Tensor, support: &Tensor) -> Result<Tensor> {
+    pub(crate) fn class_scores(&self, rows: &Tensor, support: &Tensor) -> Result<Tensor> {
         let products = rows.matmul(&support.t()?)?;
         Ok(match self.similarity {
             Similarity::Dot => products,
@@ -148,7 +148,7 @@ impl EdgeModel {
     }
 
     /// Scores `[edges, 1]` of edge rows against themselves.
-    pub fn own_scores(&self, rows: &Tensor) -> Result<Tensor> {
+    pub(crate) fn own_scores(&self, rows: &Tensor) -> Result<Tensor> {
         let squares = rows.sqr()?.sum_keepdim(1)?;
         Ok(match self.similarity {
             Similarity::Dot => squares,

@@ -180,12 +180,12 @@ pub enum Error {
 
 impl Error {
     /// Wraps an I/O error with the path it happened on.
-    pub fn io(path: &Path) -> impl FnOnce(std::io::Error) -> Error + '_ {
+    pub(crate) fn io(path: &Path) -> impl FnOnce(std::io::Error) -> Error + '_ {
         move |source| Error::Io { path: path.to_path_buf(), source }
     }
 
     /// A file or folder of a bundle, or one that is to go into it, is not what it should be.
-    pub fn unfit(path: &Path, expected: &str, found: &str, remedy: &str) -> Error {
+    pub(crate) fn unfit(path: &Path, expected: &str, found: &str, remedy: &str) -> Error {
         Error::Bundle {
             path: path.to_path_buf(),
             expected: expected.to_string(),

@@ -86,17 +86,3 @@ pub use explain::Explainer;
 pub use parse::Parser;
 pub use rule::Rule;
 pub use task::Task;
-
-/// For the tests, benches and tools of this repository. Nothing in it is stable.
-#[cfg(feature = "internals")]
-#[doc(hidden)]
-pub mod internals {
-    pub use crate::edge::edge_vectors;
-    pub use crate::encoder::bert::{Bert, Pieces};
-    pub use crate::encoder::{Batch, Numbered, Vocabulary};
-    pub use crate::model::{Blueprint, Model, Tables, Trained};
-    pub use crate::random::Random;
-    pub use crate::score::{accuracies, best};
-    pub use crate::support::gold_edges;
-    pub use crate::train::{Data, Run};
-}

@@ -22,7 +22,7 @@ const VERSION: &str = "1";
 
 /// Everything that parsing needs.
 #[derive(Clone, Debug)]
-pub struct Model {
+pub(crate) struct Model {
     /// How it was trained.
     pub config: Config,
     /// Its tables.
@@ -39,7 +39,7 @@ pub struct Model {
 
 /// The files of a model.
 #[derive(Clone, Debug)]
-pub struct ModelFiles {
+pub(crate) struct ModelFiles {
     /// The configuration, as TOML. Written last: a folder with it is whole.
     pub config: PathBuf,
     /// The tables, as JSON.
@@ -53,7 +53,7 @@ pub struct ModelFiles {
 /// What a treebank's words look like.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Tables {
+pub(crate) struct Tables {
     /// Words, characters and labels as numbers.
     pub vocabulary: Vocabulary,
     /// How written words are split into syntactic ones.
@@ -62,7 +62,7 @@ pub struct Tables {
 
 /// What a network is made from.
 #[derive(Clone, Copy, Debug)]
-pub struct Blueprint<'a> {
+pub(crate) struct Blueprint<'a> {
     /// Sizes and the seed.
     pub config: &'a Config,
     /// Words, characters and labels.
@@ -75,7 +75,7 @@ pub struct Blueprint<'a> {
 
 /// One of the two models with its support.
 #[derive(Clone, Debug)]
-pub struct Trained {
+pub(crate) struct Trained {
     task: Task,
     /// Its variables; without those of an encoder that it shares.
     pub parameters: Parameters,
@@ -87,19 +87,19 @@ pub struct Trained {
 
 impl Model {
     /// A model from its parts.
-    pub fn new(config: Config, tables: Tables, pretrained: Pretrained, heads: Trained, labels: Trained) -> Self {
+    pub(crate) fn new(config: Config, tables: Tables, pretrained: Pretrained, heads: Trained, labels: Trained) -> Self {
         Self { config, tables, pretrained, heads, labels, fingerprint: OnceLock::new() }
     }
 
     /// The same model with its support summed.
-    pub fn with_sums(&self, [heads, labels]: [Sums; 2]) -> Self {
+    pub(crate) fn with_sums(&self, [heads, labels]: [Sums; 2]) -> Self {
         let mut model = self.clone();
         (model.heads.sums, model.labels.sums) = (Some(heads), Some(labels));
         model
     }
 
     /// Writes the files; each is replaced atomically.
-    pub fn save(&self, files: &ModelFiles) -> Result<()> {
+    pub(crate) fn save(&self, files: &ModelFiles) -> Result<()> {
         write_atomically(&files.tables, to_json("the tables", &self.tables)?.as_bytes())?;
         self.heads.save(&files.heads)?;
         self.labels.save(&files.labels)?;
@@ -108,7 +108,7 @@ impl Model {
 
     /// A hash of all that decides what an edge vector is: configuration, tables and parameters. An index of one model
     /// means nothing to another.
-    pub fn fingerprint(&self) -> Result<[u8; 32]> {
+    pub(crate) fn fingerprint(&self) -> Result<[u8; 32]> {
         if let Some(fingerprint) = self.fingerprint.get() {
             return Ok(*fingerprint);
         }
@@ -121,7 +121,7 @@ impl Model {
     }
 
     /// Reads the files of a model, and takes its fingerprint on the way; `pretrained` reads what it knew before training.
-    pub fn load(
+    pub(crate) fn load(
         files: &ModelFiles,
         pretrained: impl FnOnce(&Config) -> Result<Pretrained>,
         device: &Device,
@@ -183,7 +183,7 @@ impl Fingerprint {
 impl Trained {
     /// A model with fresh parameters, over an encoder of its own or a shared one; the two tasks draw them from different
     /// seeds.
-    pub fn new(task: Task, blueprint: &Blueprint, shared: Option<&Encoder>) -> Result<Self> {
+    pub(crate) fn new(task: Task, blueprint: &Blueprint, shared: Option<&Encoder>) -> Result<Self> {
         Self::with_parameters(Parameters::default(), task, blueprint, shared)
     }
 
@@ -207,17 +207,17 @@ impl Trained {
     }
 
     /// The encoder that the other model shares, if they share one.
-    pub fn shared(&self, config: &Config) -> Option<&Encoder> {
+    pub(crate) fn shared(&self, config: &Config) -> Option<&Encoder> {
         config.share_encoder.then(|| self.edges.encoder())
     }
 
     /// What it decides.
-    pub fn task(&self) -> Task {
+    pub(crate) fn task(&self) -> Task {
         self.task
     }
 
     /// Encodes the support set of models trained together, where inference is by instances.
-    pub fn sum_support(
+    pub(crate) fn sum_support(
         models: &mut [Self],
         config: &Config,
         vocabulary: &Vocabulary,
@@ -232,7 +232,7 @@ impl Trained {
     }
 
     /// The model ready to score.
-    pub fn scorer(&self, aggregate: Aggregate, device: &Device) -> Result<Scorer> {
+    pub(crate) fn scorer(&self, aggregate: Aggregate, device: &Device) -> Result<Scorer> {
         let rows = match &self.sums {
             Some(sums) => support_rows(sums, aggregate, device)?,
             None => self.edges.weight_rows()?.ok_or_else(|| Error::Training {

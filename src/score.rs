@@ -11,7 +11,7 @@ use rayon::prelude::*;
 
 /// A trained model with the rows that candidates are compared with.
 #[derive(Clone, Debug)]
-pub struct Scorer {
+pub(crate) struct Scorer {
     model: EdgeModel,
     /// `[classes, dims]`.
     support: Tensor,
@@ -19,14 +19,14 @@ pub struct Scorer {
 
 /// Sentences as a model sees them.
 #[derive(Clone, Debug)]
-pub struct Encoded {
+pub(crate) struct Encoded {
     states: States,
     segments: Segments,
 }
 
 impl Encoded {
     /// The states of each sentence by itself, in their order; rows are its positions.
-    pub fn by_sentence(&self) -> Result<Vec<States>> {
+    pub(crate) fn by_sentence(&self) -> Result<Vec<States>> {
         let part = |(first, length)| -> Result<States> {
             Ok(States {
                 dependent: self.states.dependent.narrow(0, first, length)?,
@@ -39,29 +39,29 @@ impl Encoded {
 
 impl Scorer {
     /// A scorer against these support rows `[classes, dims]`.
-    pub fn new(model: &EdgeModel, support: Tensor) -> Result<Self> {
+    pub(crate) fn new(model: &EdgeModel, support: Tensor) -> Result<Self> {
         Ok(Self { model: model.frozen()?, support: support.detach() })
     }
 
     /// Encodes sentences for whatever is asked of them next.
-    pub fn encode(&self, batch: &Batch) -> Result<Encoded> {
+    pub(crate) fn encode(&self, batch: &Batch) -> Result<Encoded> {
         self.encode_from(&self.model.encoder().states(batch, None)?, batch)
     }
 
     /// The same from the states of a shared encoder.
-    pub fn encode_from(&self, encoded: &Tensor, batch: &Batch) -> Result<Encoded> {
+    pub(crate) fn encode_from(&self, encoded: &Tensor, batch: &Batch) -> Result<Encoded> {
         Ok(Encoded { states: self.model.sides(encoded)?, segments: batch.segments.clone() })
     }
 
     /// Scores of every candidate head, flat: sentence by sentence, `[dependent][head]`, ROOT no dependent.
-    pub fn head_scores(&self, encoded: &Encoded) -> Result<Vec<f32>> {
+    pub(crate) fn head_scores(&self, encoded: &Encoded) -> Result<Vec<f32>> {
         let scores = self.model.candidate_scores(&encoded.states, &encoded.segments, &self.support.get(0)?)?;
         Ok(scores.to_vec1::<f32>()?)
     }
 
     /// Scores of every label for the edge from each word to its head in `heads`, flat: sentence by sentence,
     /// `[word][label]`.
-    pub fn label_scores(&self, encoded: &Encoded, heads: &[&[usize]]) -> Result<Vec<f32>> {
+    pub(crate) fn label_scores(&self, encoded: &Encoded, heads: &[&[usize]]) -> Result<Vec<f32>> {
         let (mut dependents, mut head_rows) = (Vec::new(), Vec::new());
         for ((first, length), heads) in encoded.segments.ranges().zip(heads) {
             dependents.extend((1..length).map(|word| (first + word) as u32));
@@ -72,12 +72,12 @@ impl Scorer {
     }
 
     /// The network behind the scores.
-    pub fn model(&self) -> &EdgeModel {
+    pub(crate) fn model(&self) -> &EdgeModel {
         &self.model
     }
 
     /// The best head of every word by itself (greedy), sentence by sentence, ROOT's place included.
-    pub fn best_heads(&self, encoded: &Encoded) -> Result<Vec<Vec<usize>>> {
+    pub(crate) fn best_heads(&self, encoded: &Encoded) -> Result<Vec<Vec<usize>>> {
         let scores = self.head_scores(encoded)?;
         let mut rest = scores.as_slice();
         let mut heads = Vec::new();
@@ -110,7 +110,7 @@ impl Scorer {
 
 /// For each of these models, the share of words that it decides right: heads (greedy), or labels of gold edges. Several
 /// models must share an encoder, which then runs once.
-pub fn accuracies(models: &[(Task, &Scorer)], sentences: &[Numbered]) -> Result<Vec<f64>> {
+pub(crate) fn accuracies(models: &[(Task, &Scorer)], sentences: &[Numbered]) -> Result<Vec<f64>> {
     let Some((_, first)) = models.first() else { return Ok(Vec::new()) };
     let count = |batch: &Vec<usize>| -> Result<Vec<usize>> {
         let batch: Vec<&Numbered> = batch.iter().map(|&s| &sentences[s]).collect();
@@ -133,7 +133,7 @@ pub fn accuracies(models: &[(Task, &Scorer)], sentences: &[Numbered]) -> Result<
 }
 
 /// The place of the largest score; the first of equals.
-pub fn best(scores: &[f32], excluded: Option<usize>) -> usize {
+pub(crate) fn best(scores: &[f32], excluded: Option<usize>) -> usize {
     let mut best = usize::from(excluded == Some(0));
     for (at, &score) in scores.iter().enumerate() {
         if Some(at) != excluded && score > scores[best] {

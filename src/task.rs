@@ -11,10 +11,10 @@ pub enum Task {
 
 impl Task {
     /// Both, in the order in which they are trained.
-    pub const ALL: [Self; 2] = [Self::Heads, Self::Labels];
+    pub(crate) const ALL: [Self; 2] = [Self::Heads, Self::Labels];
 
     /// The name in files and messages.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Heads => "heads",
             Self::Labels => "labels",
@@ -22,7 +22,7 @@ impl Task {
     }
 
     /// How many classes of support edges the task has.
-    pub fn classes(self, labels: usize) -> usize {
+    pub(crate) fn classes(self, labels: usize) -> usize {
         match self {
             Self::Heads => 1,
             Self::Labels => labels,

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 /// What training noted about a bundle. Bundles from before citree 0.1 have none.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct About {
+pub(crate) struct About {
     /// The version of citree that trained it.
     pub citree: String,
     /// When training ended, in seconds since 1970.
@@ -22,7 +22,7 @@ pub struct About {
 
 /// Scores on the dev set, in percent, punctuation and subtypes included.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct DevScores {
+pub(crate) struct DevScores {
     /// `greedy` or `mst`.
     pub decode: String,
     /// Words with the right head.
@@ -33,12 +33,12 @@ pub struct DevScores {
 
 impl About {
     /// Reads what training noted; `None` where it did not, or not in a form that this version knows.
-    pub fn read(layout: &Layout) -> Option<Self> {
+    pub(crate) fn read(layout: &Layout) -> Option<Self> {
         serde_json::from_str(&std::fs::read_to_string(layout.about()).ok()?).ok()
     }
 
     /// Writes it into a bundle.
-    pub fn write(&self, layout: &Layout) -> Result<()> {
+    pub(crate) fn write(&self, layout: &Layout) -> Result<()> {
         write_atomically(&layout.about(), to_json("what training noted", self)?.as_bytes())
     }
 }

@@ -5,28 +5,28 @@ use std::path::{Path, PathBuf};
 
 /// A bundle's folder, and where everything in it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Layout {
+pub(crate) struct Layout {
     folder: PathBuf,
 }
 
 impl Layout {
     /// The layout of a folder, which need not exist yet.
-    pub fn of(folder: &Path) -> Self {
+    pub(crate) fn of(folder: &Path) -> Self {
         Self { folder: folder.to_path_buf() }
     }
 
     /// The bundle itself.
-    pub fn folder(&self) -> &Path {
+    pub(crate) fn folder(&self) -> &Path {
         &self.folder
     }
 
     /// What `citree parse` needs.
-    pub fn model(&self) -> PathBuf {
+    pub(crate) fn model(&self) -> PathBuf {
         self.folder.join("model")
     }
 
     /// The files of the model.
-    pub fn model_files(&self) -> ModelFiles {
+    pub(crate) fn model_files(&self) -> ModelFiles {
         let model = self.model();
         ModelFiles {
             config: model.join("config.toml"),
@@ -37,42 +37,42 @@ impl Layout {
     }
 
     /// The index of training edges.
-    pub fn index(&self) -> PathBuf {
+    pub(crate) fn index(&self) -> PathBuf {
         self.folder.join("index")
     }
 
     /// Word vectors and BERT.
-    pub fn pretrained(&self) -> PathBuf {
+    pub(crate) fn pretrained(&self) -> PathBuf {
         self.folder.join("pretrained")
     }
 
     /// The checkpoints of a training that is not finished.
-    pub fn training(&self) -> PathBuf {
+    pub(crate) fn training(&self) -> PathBuf {
         self.folder.join("training")
     }
 
     /// A line for every epoch.
-    pub fn metrics(&self) -> PathBuf {
+    pub(crate) fn metrics(&self) -> PathBuf {
         self.folder.join("metrics.jsonl")
     }
 
     /// The learning curve.
-    pub fn curve(&self) -> PathBuf {
+    pub(crate) fn curve(&self) -> PathBuf {
         self.folder.join("curve.svg")
     }
 
     /// When and how well it was trained.
-    pub fn about(&self) -> PathBuf {
+    pub(crate) fn about(&self) -> PathBuf {
         self.folder.join("about.json")
     }
 
     /// Whether there is a trained model.
-    pub fn is_trained(&self) -> bool {
+    pub(crate) fn is_trained(&self) -> bool {
         self.model().exists()
     }
 
     /// Whether there is a training to resume.
-    pub fn is_interrupted(&self) -> bool {
+    pub(crate) fn is_interrupted(&self) -> bool {
         self.training().exists()
     }
 }

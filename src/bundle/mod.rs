@@ -9,10 +9,10 @@ mod info;
 mod layout;
 mod verify;
 
-pub use about::{About, DevScores};
+pub(crate) use about::{About, DevScores};
 pub use info::Info;
 pub(crate) use info::hex;
-pub use layout::Layout;
+pub(crate) use layout::Layout;
 pub use verify::Verified;
 
 use crate::encoder::Pretrained;
@@ -78,7 +78,7 @@ impl Bundle {
     }
 
     /// The name of the folder, without the folders it is in.
-    pub fn name(&self) -> String {
+    pub(crate) fn name(&self) -> String {
         let whole = self.path().canonicalize().unwrap_or_else(|_| self.path().to_path_buf());
         whole.file_name().unwrap_or_default().to_string_lossy().into_owned()
     }
@@ -88,12 +88,12 @@ impl Bundle {
     }
 
     /// The model.
-    pub fn model(&self) -> &Model {
+    pub(crate) fn model(&self) -> &Model {
         &self.0.model
     }
 
     /// Where it computes.
-    pub fn device(&self) -> &Device {
+    pub(crate) fn device(&self) -> &Device {
         &self.0.device
     }
 

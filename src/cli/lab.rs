@@ -109,7 +109,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
         dev: &dev,
         seeds: &args.seeds,
         source: args.source.as_deref(),
-        model: bundle.as_ref().map(Bundle::model),
+        bundle: bundle.as_ref(),
         draws: args.draws as usize,
         device: &device,
         command: &command,

@@ -2,6 +2,7 @@
 
 mod arcs;
 mod check;
+mod completions;
 mod demo;
 mod eval;
 mod explain;
@@ -11,6 +12,7 @@ mod info;
 mod input;
 mod lab;
 mod machine;
+mod man;
 mod neighbors;
 mod parse;
 mod progress;
@@ -30,7 +32,8 @@ use std::process::ExitCode;
 /// citree learns from a treebank and scores every edge by its similarity to the treebank's gold edges.
 #[derive(Parser)]
 #[command(
-    version,
+    name = "citree",
+    version = env!("CITREE_VERSION"),
     after_help = "\
 Start here:
   citree demo                                     train, parse and explain, in under a minute
@@ -62,6 +65,8 @@ enum Verb {
     Check(check::Args),
     Fetch(fetch::Args),
     Lab(lab::Args),
+    Completions(completions::Args),
+    Man(man::Args),
 }
 
 /// The `citree` command: reads the command line, runs its verb, and tells what went wrong.
@@ -100,5 +105,7 @@ fn run() -> anyhow::Result<ExitCode> {
         Verb::Serve(args) => serve::run(args),
         Verb::Fetch(args) => fetch::run(args),
         Verb::Lab(args) => lab::run(args),
+        Verb::Completions(args) => completions::run(args),
+        Verb::Man(args) => man::run(args),
     }
 }

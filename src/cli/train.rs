@@ -100,7 +100,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let initial = args.init.as_ref().map(|bundle| Bundle::open_on(bundle, &device)).transpose()?;
     let start = match &initial {
         _ if args.resume => Start::Resume,
-        Some(bundle) => Start::From(bundle.model()),
+        Some(bundle) => Start::From(bundle),
         None => Start::Fresh,
     };
     let pretrained = match args.recipe.pretrained(

@@ -39,7 +39,7 @@ impl BertSettings {
     }
 
     /// The learning rate when this share of all steps is done.
-    pub fn rate(&self, done: f64) -> f64 {
+    pub(crate) fn rate(&self, done: f64) -> f64 {
         let falling = (1.0 - done) / (1.0 - self.warmup).max(f64::MIN_POSITIVE);
         let rising = if self.warmup > 0.0 { done / self.warmup } else { 1.0 };
         self.learning_rate * rising.min(falling).clamp(0.0, 1.0)

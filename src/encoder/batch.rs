@@ -17,7 +17,7 @@ const MOST_SENTENCES: usize = 128;
 
 /// A batch without padding. "Packed" rows are ordered by time, "plain" rows by sentence, then position.
 #[derive(Clone, Debug)]
-pub struct Batch {
+pub(crate) struct Batch {
     /// Word id of every packed row.
     pub words: Vec<u32>,
     /// The distinct spellings of the batch.
@@ -42,7 +42,7 @@ pub struct Batch {
 
 impl Batch {
     /// Packs sentences; their order is kept in plain rows.
-    pub fn new(sentences: &[&Numbered]) -> Self {
+    pub(crate) fn new(sentences: &[&Numbered]) -> Self {
         let lengths: Vec<usize> = sentences.iter().map(|s| s.len()).collect();
         let mut by_length: Vec<usize> = (0..sentences.len()).collect();
         by_length.sort_by_key(|&s| std::cmp::Reverse(lengths[s]));
@@ -83,12 +83,12 @@ impl Batch {
     }
 
     /// Whether every sentence was numbered with BERT.
-    pub fn has_bert(&self) -> bool {
+    pub(crate) fn has_bert(&self) -> bool {
         self.stored.is_some() || self.pieces.rows.len() == self.words.len()
     }
 
     /// The frozen states of BERT of every packed row: after the embedding and each layer, or after the last alone.
-    pub fn frozen_states(&self, bert: &Bert, all: bool, device: &Device) -> Result<Vec<Tensor>> {
+    pub(crate) fn frozen_states(&self, bert: &Bert, all: bool, device: &Device) -> Result<Vec<Tensor>> {
         if let Some(states) = self.frozen.get() {
             return Ok(states.clone());
         }
@@ -110,7 +110,7 @@ impl Batch {
     }
 
     /// First plain row of every sentence.
-    pub fn first_rows(&self) -> Vec<usize> {
+    pub(crate) fn first_rows(&self) -> Vec<usize> {
         self.segments.ranges().map(|(start, _)| start).collect()
     }
 }

@@ -7,11 +7,11 @@ pub(crate) mod pretrained;
 mod vocabulary;
 pub(crate) mod word_vectors;
 
-pub use batch::Batch;
+pub(crate) use batch::Batch;
 pub(crate) use batch::length_batches;
 pub(crate) use parameters::{Init, Parameters};
 pub use pretrained::{Pretrained, Sources};
-pub use vocabulary::{Numbered, Vocabulary};
+pub(crate) use vocabulary::{Numbered, Vocabulary};
 
 use crate::config::{BertLayers, Config};
 use crate::error::{Error, Result};
@@ -28,7 +28,7 @@ use word_vectors::WordVectors;
 
 /// The network up to the states of words in their context, without dropout unless a generator is given.
 #[derive(Clone, Debug)]
-pub struct Encoder {
+pub(crate) struct Encoder {
     words: Tensor,
     characters: Tensor,
     char_filter: Tensor,
@@ -65,7 +65,7 @@ struct Layer {
 
 impl Encoder {
     /// A new encoder whose parameters are added to `parameters`.
-    pub fn new(
+    pub(crate) fn new(
         config: &Config,
         vocabulary: &Vocabulary,
         pretrained: &Pretrained,
@@ -104,7 +104,7 @@ impl Encoder {
     }
 
     /// The same encoder as constants: nothing is kept for a way back.
-    pub fn frozen(&self) -> Self {
+    pub(crate) fn frozen(&self) -> Self {
         let layer = |layer: &Layer| Layer {
             input: layer.input.detach(),
             bias: layer.bias.detach(),
@@ -124,7 +124,7 @@ impl Encoder {
 
     /// The states `[rows, 2 · units]` of the plain rows of a batch. With a generator, dropout is applied: to the input,
     /// after every LSTM layer, and inside BERT if it is trained along.
-    pub fn states(&self, batch: &Batch, mut training: Option<&mut Random>) -> Result<Tensor> {
+    pub(crate) fn states(&self, batch: &Batch, mut training: Option<&mut Random>) -> Result<Tensor> {
         let device = self.words.device();
         let ids = |values: &[u32]| Tensor::from_slice(values, values.len(), device);
         let taps = self.characters.matmul(&self.char_filter)?;

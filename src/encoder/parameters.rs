@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 /// The learnable tensors of one model, sorted by name.
 #[derive(Clone, Debug)]
-pub struct Parameters {
+pub(crate) struct Parameters {
     vars: BTreeMap<String, Var>,
     /// `f32`, but for gradient checks.
     dtype: DType,
@@ -23,7 +23,7 @@ impl Default for Parameters {
 
 /// How a new parameter is drawn.
 #[derive(Clone, Copy, Debug)]
-pub enum Init {
+pub(crate) enum Init {
     /// Uniform within plus or minus `1 / sqrt(fan)`.
     Uniform {
         /// Number of inputs that add up in one output.
@@ -35,18 +35,18 @@ pub enum Init {
 
 impl Parameters {
     /// Parameters that start at zero, to be filled by [`set_values`](Self::set_values).
-    pub fn blank() -> Self {
+    pub(crate) fn blank() -> Self {
         Self { draw: false, ..Self::default() }
     }
 
     /// Parameters in double precision, in which finite differences can check the gradients of a whole model.
     #[cfg(test)]
-    pub fn double_precision() -> Self {
+    pub(crate) fn double_precision() -> Self {
         Self { dtype: DType::F64, ..Self::default() }
     }
 
     /// Creates a parameter whose values depend on the seed and its name alone.
-    pub fn create(&mut self, name: &str, shape: &[usize], init: Init, seed: u64, device: &Device) -> Result<Tensor> {
+    pub(crate) fn create(&mut self, name: &str, shape: &[usize], init: Init, seed: u64, device: &Device) -> Result<Tensor> {
         let mut random = Random::branch(seed, name);
         let mut draw = || match init {
             Init::Normal => random.normal(),
@@ -61,7 +61,7 @@ impl Parameters {
     }
 
     /// Adds a parameter that starts at these values.
-    pub fn adopt(&mut self, name: &str, start: &Tensor) -> Result<Tensor> {
+    pub(crate) fn adopt(&mut self, name: &str, start: &Tensor) -> Result<Tensor> {
         // A copy: the values it starts at belong to somebody else.
         let var = Var::from_tensor(&start.detach().copy()?.to_dtype(self.dtype)?)?;
         let tensor = var.as_tensor().clone();
@@ -70,7 +70,7 @@ impl Parameters {
     }
 
     /// The variables of several models as one, their names behind a prefix each.
-    pub fn union<'a>(parts: impl IntoIterator<Item = (&'a str, &'a Self)>) -> Self {
+    pub(crate) fn union<'a>(parts: impl IntoIterator<Item = (&'a str, &'a Self)>) -> Self {
         let mut union = Self::default();
         for (prefix, part) in parts {
             union.vars.extend(part.vars.iter().map(|(name, var)| (format!("{prefix}{name}"), var.clone())));
@@ -79,17 +79,17 @@ impl Parameters {
     }
 
     /// All variables by name.
-    pub fn iter(&self) -> impl Iterator<Item = (&str, &Var)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &Var)> {
         self.vars.iter().map(|(name, var)| (name.as_str(), var))
     }
 
     /// The values of all parameters.
-    pub fn values(&self) -> Result<BTreeMap<String, Vec<f32>>> {
+    pub(crate) fn values(&self) -> Result<BTreeMap<String, Vec<f32>>> {
         self.iter().map(|(name, var)| Ok((name.to_string(), var.flatten_all()?.to_vec1::<f32>()?))).collect()
     }
 
     /// Replaces all values; names and sizes must be those of this model.
-    pub fn set_values(&self, values: &BTreeMap<String, Vec<f32>>) -> Result<()> {
+    pub(crate) fn set_values(&self, values: &BTreeMap<String, Vec<f32>>) -> Result<()> {
         for (name, var) in self.iter() {
             let new = values.get(name).filter(|new| new.len() == var.elem_count()).ok_or_else(|| Error::Tensor {
                 message: format!("parameter {name} is missing or has another size than {:?}", var.dims()),

@@ -29,17 +29,17 @@ pub struct Pretrained {
 
 impl Pretrained {
     /// Word vectors, BERT, or both.
-    pub fn new(vectors: Option<WordVectors>, bert: Option<Bert>) -> Self {
+    pub(crate) fn new(vectors: Option<WordVectors>, bert: Option<Bert>) -> Self {
         Self { vectors: vectors.map(Arc::new), bert: bert.map(Arc::new), features: None }
     }
 
     /// The same with frozen states of BERT, which then need not be computed again.
-    pub fn with_features(&self, features: Features) -> Self {
+    pub(crate) fn with_features(&self, features: Features) -> Self {
         Self { features: Some(Arc::new(features)), ..self.clone() }
     }
 
     /// Turns sentences into numbers, with all that is known of their words.
-    pub fn number(&self, vocabulary: &Vocabulary, sentences: &[Sentence]) -> Result<Vec<Numbered>> {
+    pub(crate) fn number(&self, vocabulary: &Vocabulary, sentences: &[Sentence]) -> Result<Vec<Numbered>> {
         // A batch has all of its states from the disk or none.
         let stored = |features: &Arc<Features>| {
             sentences.iter().map(|sentence| features.find(sentence)).collect::<Option<Vec<_>>>()
@@ -65,7 +65,7 @@ impl Pretrained {
     }
 
     /// Adds what decides the input to a hash; nothing where there is none.
-    pub fn hash(&self, hasher: &mut blake3::Hasher) -> Result<()> {
+    pub(crate) fn hash(&self, hasher: &mut blake3::Hasher) -> Result<()> {
         if let Some(vectors) = &self.vectors {
             hasher.update(b"word vectors").update(&vectors.fingerprint()?);
         }

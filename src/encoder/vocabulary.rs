@@ -18,7 +18,7 @@ const LONGEST_SPELLING: usize = 20;
 /// The tables of one training treebank. Ids follow the sorted order of their entries.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "Lists", into = "Lists")]
-pub struct Vocabulary {
+pub(crate) struct Vocabulary {
     words: BTreeMap<String, u32>,
     characters: BTreeMap<char, u32>,
     labels: Vec<String>,
@@ -26,7 +26,7 @@ pub struct Vocabulary {
 
 /// A sentence as numbers; position 0 is ROOT.
 #[derive(Clone, Debug, Default)]
-pub struct Numbered {
+pub(crate) struct Numbered {
     /// Word ids.
     pub words: Vec<u32>,
     /// Character ids of every position.
@@ -45,12 +45,12 @@ pub struct Numbered {
 
 impl Numbered {
     /// Positions, ROOT included.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.words.len()
     }
 
     /// Whether there is no word but ROOT.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.words.len() <= 1
     }
 }
@@ -63,7 +63,7 @@ impl AsRef<Numbered> for Numbered {
 
 impl Vocabulary {
     /// Counts a treebank; words rarer than `min_count` (lower-cased) are left out.
-    pub fn new(sentences: &[Sentence], min_count: usize) -> Self {
+    pub(crate) fn new(sentences: &[Sentence], min_count: usize) -> Self {
         let mut counts: BTreeMap<String, usize> = BTreeMap::new();
         let mut characters: BTreeSet<char> = BTreeSet::new();
         let mut labels: Vec<String> = Vec::new();
@@ -79,37 +79,37 @@ impl Vocabulary {
     }
 
     /// Rows of the word embedding.
-    pub fn word_count(&self) -> usize {
+    pub(crate) fn word_count(&self) -> usize {
         self.words.len() + RESERVED
     }
 
     /// Rows of the character embedding.
-    pub fn character_count(&self) -> usize {
+    pub(crate) fn character_count(&self) -> usize {
         self.characters.len() + RESERVED
     }
 
     /// All labels, sorted; a label's id is its place here.
-    pub fn labels(&self) -> &[String] {
+    pub(crate) fn labels(&self) -> &[String] {
         &self.labels
     }
 
     /// The id of a label, if training showed it.
-    pub fn label(&self, name: &str) -> Option<u32> {
+    pub(crate) fn label(&self, name: &str) -> Option<u32> {
         self.labels.binary_search_by(|label| label.as_str().cmp(name)).ok().map(|id| id as u32)
     }
 
     /// The id that unknown words share.
-    pub fn unknown(&self) -> u32 {
+    pub(crate) fn unknown(&self) -> u32 {
         UNKNOWN
     }
 
     /// Whether a word id stands for one word of the table (not ROOT, not unknown).
-    pub fn is_known(&self, word: u32) -> bool {
+    pub(crate) fn is_known(&self, word: u32) -> bool {
         word as usize >= RESERVED
     }
 
     /// Turns a sentence into numbers, without what is pretrained.
-    pub fn number(&self, sentence: &Sentence) -> Numbered {
+    pub(crate) fn number(&self, sentence: &Sentence) -> Numbered {
         let words = sentence.words();
         let word_ids = words.iter().map(|w| self.words.get(&w.form.to_lowercase()).copied().unwrap_or(UNKNOWN));
         let spelling = |form: &str| -> Vec<u32> {

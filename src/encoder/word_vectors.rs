@@ -29,7 +29,7 @@ const FINGERPRINT: u32 = 6;
 
 /// A mapped table of frozen word vectors.
 #[derive(Debug)]
-pub struct WordVectors {
+pub(crate) struct WordVectors {
     file: Sections,
     content: Content,
     dims: usize,
@@ -38,7 +38,7 @@ pub struct WordVectors {
 
 impl WordVectors {
     /// Maps a table; how many words it has makes no difference to the cost.
-    pub fn open(path: &Path) -> Result<Self> {
+    pub(crate) fn open(path: &Path) -> Result<Self> {
         Self::map(path).map_err(in_bundle)
     }
 
@@ -66,22 +66,22 @@ impl WordVectors {
     }
 
     /// Values of a row.
-    pub fn dims(&self) -> usize {
+    pub(crate) fn dims(&self) -> usize {
         self.dims
     }
 
     /// Words, which is also the number of rows.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.content.rows.len()
     }
 
     /// Whether there is no word: never so in a table that could be opened.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
     /// The row of a word: as it is written, else lower-cased; `None` if the table has neither.
-    pub fn find(&self, word: &str) -> Option<u32> {
+    pub(crate) fn find(&self, word: &str) -> Option<u32> {
         self.content.find(word).or_else(|| self.content.find(&word.to_lowercase()))
     }
 
@@ -89,7 +89,7 @@ impl WordVectors {
     ///
     /// # Panics
     /// If the row is not one that [`find`](Self::find) gave, or `out` is not [`dims`](Self::dims) long.
-    pub fn read(&self, row: u32, out: &mut [f32]) {
+    pub(crate) fn read(&self, row: u32, out: &mut [f32]) {
         assert_eq!(out.len(), self.dims, "room for one row");
         let row = row as usize;
         let scale = (f64::from(self.content.scales[row]) * self.factor) as f32;
@@ -98,7 +98,7 @@ impl WordVectors {
     }
 
     /// Reads everything: checksums, that words are in order and rows are in the table, that the fingerprint fits.
-    pub fn check(&self) -> Result<()> {
+    pub(crate) fn check(&self) -> Result<()> {
         self.file.check().map_err(in_bundle)?;
         let damage = |(what, expected, found): content::Damage| in_bundle(self.file.damaged(what, expected, found));
         self.content.check().map_err(damage)?;
@@ -111,7 +111,7 @@ impl WordVectors {
     }
 
     /// Tells tables apart: a hash of words and values, taken when the table was made.
-    pub fn fingerprint(&self) -> Result<[u8; 32]> {
+    pub(crate) fn fingerprint(&self) -> Result<[u8; 32]> {
         let bytes = self.file.view::<u8>(FINGERPRINT, &[32]).map_err(in_bundle)?;
         Ok(std::array::from_fn(|at| bytes[at]))
     }

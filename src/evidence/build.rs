@@ -46,7 +46,7 @@ pub struct Built {
 ///
 /// `encoded` is called when all edges are encoded, with the summed support of heads and of labels: training needs the
 /// sums, and encodes its treebank once for both.
-pub fn build(
+pub(crate) fn build(
     model: &Model,
     sentences: &[Sentence],
     folder: &Path,

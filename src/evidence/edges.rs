@@ -24,7 +24,7 @@ pub struct TrainingEdges {
 
 impl TrainingEdges {
     /// Opens an index folder, which must have been built with the model of this fingerprint and these labels.
-    pub fn open(folder: &Path, fingerprint: &[u8; 32], labels: &[String]) -> Result<Self> {
+    pub(crate) fn open(folder: &Path, fingerprint: &[u8; 32], labels: &[String]) -> Result<Self> {
         let index = Index::open(folder)?;
         index.require_model(fingerprint)?;
         let sources = vec![OnceLock::new(); index.manifest().sources as usize];
@@ -39,17 +39,17 @@ impl TrainingEdges {
     }
 
     /// The generation that is current in an index folder now, which may be newer than one that is open.
-    pub fn current_generation(folder: &Path) -> Result<u64> {
+    pub(crate) fn current_generation(folder: &Path) -> Result<u64> {
         Ok(Index::current_generation(folder)?)
     }
 
     /// The numbers behind it.
-    pub fn index(&self) -> &Index {
+    pub(crate) fn index(&self) -> &Index {
         &self.index
     }
 
     /// The rows of one of the two models.
-    pub fn space(&self, task: Task) -> &Space {
+    pub(crate) fn space(&self, task: Task) -> &Space {
         let [heads, labels] = self.index.spaces();
         match task {
             Task::Heads => heads,
@@ -58,7 +58,7 @@ impl TrainingEdges {
     }
 
     /// What the index says about the rows of one of the two models.
-    pub fn facts(&self, task: Task) -> &SpaceFacts {
+    pub(crate) fn facts(&self, task: Task) -> &SpaceFacts {
         let [heads, labels] = &self.index.manifest().spaces;
         match task {
             Task::Heads => heads,
@@ -67,7 +67,7 @@ impl TrainingEdges {
     }
 
     /// An edge by its number.
-    pub fn record(&self, edge: u32) -> Option<Edge> {
+    pub(crate) fn record(&self, edge: u32) -> Option<Edge> {
         self.index.record(edge).map(Edge::from)
     }
 
@@ -116,7 +116,7 @@ impl TrainingEdges {
     }
 
     /// The names of the groups of a grouping.
-    pub fn group_names(&self, grouping: Grouping) -> &[String] {
+    pub(crate) fn group_names(&self, grouping: Grouping) -> &[String] {
         // Names that cannot be read are shown as none: `verify` finds such damage.
         let read = || serde_json::from_slice(self.index.attachment()).unwrap_or_default();
         self.names.get_or_init(read).of(grouping)

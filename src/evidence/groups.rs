@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 /// A way to put every training edge into one group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Grouping {
+pub(crate) enum Grouping {
     /// By the document of its sentence.
     Document,
     /// By the first part of the `sent_id` of its sentence, which names the genre in many treebanks.
@@ -21,10 +21,10 @@ pub enum Grouping {
 
 impl Grouping {
     /// All of them, in the order in which the index keeps them.
-    pub const ALL: [Self; 5] = [Self::Document, Self::Genre, Self::Sentence, Self::Dependent, Self::Head];
+    pub(crate) const ALL: [Self; 5] = [Self::Document, Self::Genre, Self::Sentence, Self::Dependent, Self::Head];
 
     /// Its place in the index.
-    pub fn place(self) -> usize {
+    pub(crate) fn place(self) -> usize {
         self as usize
     }
 }
@@ -33,7 +33,7 @@ impl Grouping {
 const UNNAMED: &str = "(none)";
 
 /// The first `parts` parts of a `sent_id`, which `-`, `_`, `/`, `.` and `:` divide; all of it where it has no more.
-pub fn prefix(sent_id: &str, parts: usize) -> &str {
+pub(crate) fn prefix(sent_id: &str, parts: usize) -> &str {
     let cut = sent_id.match_indices(['-', '_', '/', '.', ':']).map(|(at, _)| at).nth(parts.saturating_sub(1));
     &sent_id[..cut.unwrap_or(sent_id.len())]
 }

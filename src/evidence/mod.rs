@@ -11,12 +11,13 @@ mod record;
 mod side;
 mod weigh;
 
-pub use build::{Built, Step, build};
+pub(crate) use build::build;
+pub use build::{Built, Step};
 pub use edges::TrainingEdges;
-pub use groups::{Grouping, prefix};
+pub(crate) use groups::{Grouping, prefix};
 pub use record::{Edge, Source, TrainingSentence, TrainingWord};
-pub use side::Side;
-pub use weigh::Weighing;
+pub(crate) use side::Side;
+pub(crate) use weigh::Weighing;
 
 use crate::task::Task;
 use citree_index::sums::Sums;
@@ -39,7 +40,7 @@ pub struct Evidence {
 
 impl Evidence {
     /// All edges of an index.
-    pub fn new(edges: Arc<TrainingEdges>) -> Self {
+    pub(crate) fn new(edges: Arc<TrainingEdges>) -> Self {
         let sums = Task::ALL.map(|task| OnceLock::from(edges.space(task).sums()));
         let counts = edges.space(Task::Heads).sums().counts().to_vec();
         Self { edges, counts, sums, total: OnceLock::new(), left_out: Vec::new() }
@@ -77,17 +78,17 @@ impl Evidence {
     }
 
     /// Whether an edge counts.
-    pub fn counts(&self, edge: u32) -> bool {
+    pub(crate) fn counts(&self, edge: u32) -> bool {
         self.left_out.get(edge as usize) != Some(&true)
     }
 
     /// Whether some edges are left out.
-    pub fn is_partial(&self) -> bool {
+    pub(crate) fn is_partial(&self) -> bool {
         !self.left_out.is_empty()
     }
 
     /// The sums of each label, added up in the order of the index, so that they equal those of an index of the same edges.
-    pub fn sums(&self, task: Task) -> &Sums {
+    pub(crate) fn sums(&self, task: Task) -> &Sums {
         self.sums[task as usize].get_or_init(|| {
             let space = self.edges.space(task);
             let mut sums = Sums::new(self.counts.len(), space.dims());
@@ -101,7 +102,7 @@ impl Evidence {
     }
 
     /// The sums of the support of one task: one class for heads, a class for each label for labels.
-    pub fn support(&self, task: Task) -> Sums {
+    pub(crate) fn support(&self, task: Task) -> Sums {
         match task {
             Task::Labels => self.sums(task).clone(),
             Task::Heads => {
@@ -118,7 +119,7 @@ impl Evidence {
     }
 
     /// How many edges a side is compared with.
-    pub fn count(&self, side: &Side) -> u64 {
+    pub(crate) fn count(&self, side: &Side) -> u64 {
         match side.label {
             Some(label) => self.counts.get(label as usize).copied().unwrap_or(0),
             None => self.len(),
@@ -126,7 +127,7 @@ impl Evidence {
     }
 
     /// The numbers of the edges that a side is compared with, those left out among them.
-    pub fn range(&self, side: &Side) -> Range<u32> {
+    pub(crate) fn range(&self, side: &Side) -> Range<u32> {
         match side.label {
             Some(label) => self.edges.index().records_of(label),
             None => 0..self.edges.space(side.task).count() as u32,

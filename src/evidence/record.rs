@@ -80,7 +80,7 @@ impl From<TrainingSentence<'_>> for Source {
 
 impl<'a> TrainingSentence<'a> {
     /// The bytes to keep of a sentence.
-    pub fn encode(sentence: &Sentence, document: &str) -> Vec<u8> {
+    pub(crate) fn encode(sentence: &Sentence, document: &str) -> Vec<u8> {
         let one_line = |text: &str| text.replace(['\n', '\r', '\t'], " ");
         let (sent_id, text) = (sentence.sent_id().unwrap_or_default(), sentence.text().unwrap_or_default());
         let mut record = [sent_id, document, text].map(one_line).join("\n");
@@ -92,7 +92,7 @@ impl<'a> TrainingSentence<'a> {
     }
 
     /// Reads what [`encode`](Self::encode) wrote; `None` for other bytes.
-    pub fn decode(bytes: &'a [u8]) -> Option<Self> {
+    pub(crate) fn decode(bytes: &'a [u8]) -> Option<Self> {
         let mut lines = std::str::from_utf8(bytes).ok()?.split('\n');
         let (sent_id, document, text) = (lines.next()?, lines.next()?, lines.next()?);
         let word = |line: &'a str| {

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 /// One of the alternatives of a decision as the training edges see it.
 #[derive(Clone, Debug)]
-pub struct Side {
+pub(crate) struct Side {
     /// Which model's decision.
     pub task: Task,
     /// The vector of the edge.
@@ -27,12 +27,12 @@ pub(super) struct Cached {
 
 impl Side {
     /// The side of an edge vector.
-    pub fn new(task: Task, row: Vec<f32>, label: Option<u32>) -> Self {
+    pub(crate) fn new(task: Task, row: Vec<f32>, label: Option<u32>) -> Self {
         Self { task, row, label, cached: Arc::default() }
     }
 
     /// The same edge, compared with the training edges of another label, or with all.
-    pub fn with_label(&self, label: Option<u32>) -> Self {
+    pub(crate) fn with_label(&self, label: Option<u32>) -> Self {
         Self { label, ..self.clone() }
     }
 }

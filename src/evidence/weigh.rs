@@ -12,7 +12,7 @@ const ROWS_PER_PASS: usize = 32;
 
 /// A rule with the scale of a model: all that turns similarities into scores.
 #[derive(Clone, Debug)]
-pub struct Weighing {
+pub(crate) struct Weighing {
     /// The rule.
     pub rule: Rule,
     /// How the model's similarities count.
@@ -23,14 +23,14 @@ pub struct Weighing {
 
 impl Weighing {
     /// Whether totals are taken from summed vectors.
-    pub fn uses_sums(&self) -> bool {
+    pub(crate) fn uses_sums(&self) -> bool {
         self.rule.is_linear() && !self.exact
     }
 }
 
 impl Evidence {
     /// All that the training edges contribute to a side.
-    pub fn total(&self, by: &Weighing, side: &Side) -> Result<f64> {
+    pub(crate) fn total(&self, by: &Weighing, side: &Side) -> Result<f64> {
         let count = self.count(side);
         if let Some(neighbors) = by.rule.neighbors() {
             let similarities: Vec<f32> = self.neighbors(neighbors, side)?.iter().map(|hit| hit.similarity).collect();
@@ -53,7 +53,7 @@ impl Evidence {
     }
 
     /// The scores of edge vectors as heads, `dims` values each.
-    pub fn head_scores(&self, by: &Weighing, rows: &[f32], dims: usize) -> Result<Vec<f64>> {
+    pub(crate) fn head_scores(&self, by: &Weighing, rows: &[f32], dims: usize) -> Result<Vec<f64>> {
         let mut scores = Vec::with_capacity(rows.len() / dims.max(1));
         let count = self.len();
         for block in rows.chunks(ROWS_PER_PASS * dims.max(1)) {
@@ -74,7 +74,7 @@ impl Evidence {
     }
 
     /// The scores of all labels for each of some edges; sides are of edges, not of labels.
-    pub fn label_scores(&self, by: &Weighing, edges: &[Side]) -> Result<Vec<Vec<f64>>> {
+    pub(crate) fn label_scores(&self, by: &Weighing, edges: &[Side]) -> Result<Vec<Vec<f64>>> {
         let mut scores = Vec::with_capacity(edges.len());
         for block in edges.chunks(ROWS_PER_PASS) {
             if by.rule.neighbors().is_none() && !by.uses_sums() {
@@ -107,7 +107,7 @@ impl Evidence {
     }
 
     /// What one training edge contributes to a side.
-    pub fn contribution(&self, by: &Weighing, edge: u32, side: &Side) -> Result<f64> {
+    pub(crate) fn contribution(&self, by: &Weighing, edge: u32, side: &Side) -> Result<f64> {
         if !self.range(side).contains(&edge) || !self.counts(edge) {
             return Ok(0.0);
         }
@@ -121,7 +121,7 @@ impl Evidence {
     }
 
     /// What every training edge that counts contributes to a side.
-    pub fn contributions(&self, by: &Weighing, side: &Side) -> Result<Vec<(u32, f64)>> {
+    pub(crate) fn contributions(&self, by: &Weighing, side: &Side) -> Result<Vec<(u32, f64)>> {
         let count = self.count(side);
         let contribution = |edge, similarity| (edge, by.rule.contribution(similarity, by.scale, count));
         if let Some(neighbors) = by.rule.neighbors() {
@@ -134,7 +134,7 @@ impl Evidence {
     }
 
     /// How many edges contribute to a side.
-    pub fn counted(&self, by: &Weighing, side: &Side) -> Result<u64> {
+    pub(crate) fn counted(&self, by: &Weighing, side: &Side) -> Result<u64> {
         match by.rule.neighbors() {
             Some(neighbors) => Ok(self.neighbors(neighbors, side)?.len() as u64),
             None => Ok(self.count(side)),
@@ -142,7 +142,7 @@ impl Evidence {
     }
 
     /// The edges to cite for a side, most similar first, and whether these are the nearest for certain.
-    pub fn to_cite(&self, by: &Weighing, side: &Side, count: usize) -> Result<(Vec<Hit>, bool)> {
+    pub(crate) fn to_cite(&self, by: &Weighing, side: &Side, count: usize) -> Result<(Vec<Hit>, bool)> {
         if let Some(neighbors) = by.rule.neighbors() {
             let mut hits = self.neighbors(neighbors, side)?;
             hits.truncate(count);
@@ -156,7 +156,7 @@ impl Evidence {
     }
 
     /// A total under a linear rule, label by label.
-    pub fn totals_by_label(&self, by: &Weighing, side: &Side) -> Vec<(u32, f64)> {
+    pub(crate) fn totals_by_label(&self, by: &Weighing, side: &Side) -> Vec<(u32, f64)> {
         let sums = self.sums(side.task);
         let weight = by.rule.contribution(1.0, by.scale, self.count(side));
         (0..).zip(sums.sums().chunks(sums.dims().max(1)).map(|sum| weight * product(sum, &side.row))).collect()
@@ -175,7 +175,7 @@ impl Evidence {
     }
 
     /// The similarity of a side's edge with every training edge of its range, those left out among them.
-    pub fn similarities<'a>(&self, side: &'a Side) -> Result<Cow<'a, [f32]>> {
+    pub(crate) fn similarities<'a>(&self, side: &'a Side) -> Result<Cow<'a, [f32]>> {
         let range = self.range(side);
         if side.label.is_none() {
             self.compare(&[side])?;
@@ -187,7 +187,7 @@ impl Evidence {
     }
 
     /// Compares several sides of one task with all training edges in one pass, for whatever is asked of them later.
-    pub fn compare(&self, sides: &[&Side]) -> Result<()> {
+    pub(crate) fn compare(&self, sides: &[&Side]) -> Result<()> {
         let new: Vec<&&Side> = sides.iter().filter(|side| side.cached.similarities.get().is_none()).collect();
         let Some(first) = new.first() else { return Ok(()) };
         let rows: Vec<f32> = new.iter().flat_map(|side| side.row.iter().copied()).collect();
@@ -224,7 +224,7 @@ impl Evidence {
     }
 
     /// The highest of some similarities, as hits; `first` is the number of the first edge.
-    pub fn highest(&self, similarities: &[f32], first: u32, count: usize) -> Vec<Hit> {
+    pub(crate) fn highest(&self, similarities: &[f32], first: u32, count: usize) -> Vec<Hit> {
         let mut hits: Vec<Hit> = (first..)
             .zip(similarities)
             .filter(|(edge, _)| self.counts(*edge))
@@ -240,7 +240,7 @@ impl Evidence {
     }
 
     /// The nearest edges of all, of which those of the side's label are kept.
-    pub fn neighbors(&self, neighbors: usize, side: &Side) -> Result<Vec<Hit>> {
+    pub(crate) fn neighbors(&self, neighbors: usize, side: &Side) -> Result<Vec<Hit>> {
         // What is cached about a side is about all training edges.
         let cached = side.cached.nearest.get().filter(|(count, _)| *count == neighbors && !self.is_partial());
         let mut hits = match cached {

@@ -12,7 +12,7 @@ use super::Explanation;
 use super::wording::count;
 pub(crate) use layout::{runs_right_to_left, text_width};
 pub(crate) use snippet::{Room, Snippet};
-pub use tree::Tree;
+pub(crate) use tree::Tree;
 pub(crate) use wording::escape;
 use wording::isolated;
 

@@ -21,7 +21,8 @@ pub use flip::{Flip, FlipSet};
 pub use neighbors::{EdgeNeighbors, NamedEdge, NamedNeighbor, NeighborQuery};
 pub use rationale::{Citation, Coverage, EdgeExplanation, Explanation, Options, Rationale, RunnerUp};
 pub use rollup::{By, Group, RollUp};
-pub use what_if::{Change, changes};
+pub use what_if::Change;
+pub(crate) use what_if::changes;
 
 use crate::bundle::Bundle;
 use crate::error::Result;
@@ -84,7 +85,7 @@ impl Explainer {
     }
 
     /// The bundle that it explains from.
-    pub fn bundle(&self) -> &Bundle {
+    pub(crate) fn bundle(&self) -> &Bundle {
         &self.bundle
     }
 
@@ -99,7 +100,7 @@ impl Explainer {
     }
 
     /// The index behind them.
-    pub fn edges(&self) -> &TrainingEdges {
+    pub(crate) fn edges(&self) -> &TrainingEdges {
         self.evidence.edges()
     }
 
@@ -115,7 +116,7 @@ impl Explainer {
     }
 
     /// The share of nearest edges that a search finds, measured when the index was built; `None` where all are compared.
-    pub fn recall(&self, task: Task) -> Option<f32> {
+    pub(crate) fn recall(&self, task: Task) -> Option<f32> {
         self.edges().facts(task).graph.map(|graph| graph.recall)
     }
 }

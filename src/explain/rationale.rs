@@ -184,7 +184,7 @@ impl Explainer {
     }
 
     /// How a sentence was analysed, with no edge explained.
-    pub fn unexplained(&self, sentence: &Sentence, analysis: &Analysis) -> Explanation {
+    pub(crate) fn unexplained(&self, sentence: &Sentence, analysis: &Analysis) -> Explanation {
         let parse = &analysis.parse;
         let probabilities = parse.head_probabilities.iter().zip(&parse.label_probabilities);
         Explanation {
@@ -252,7 +252,7 @@ impl Explainer {
     }
 
     /// The likeliest heads and the likeliest labels of a word but those that were chosen.
-    pub fn others(&self, analysis: &Analysis, word: usize, count: usize) -> Result<[Vec<RunnerUp>; 2]> {
+    pub(crate) fn others(&self, analysis: &Analysis, word: usize, count: usize) -> Result<[Vec<RunnerUp>; 2]> {
         let decisions = self.parser.decisions(analysis, &[word])?.pop();
         Ok(decisions.map_or([Vec::new(), Vec::new()], |decisions| {
             decisions.map(|decision| {

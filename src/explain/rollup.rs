@@ -101,7 +101,7 @@ pub struct Group {
 
 impl Explainer {
     /// Splits the evidence for a side, and for its lead over another.
-    pub fn roll_up(&self, by: By, chosen: &Side, rival: Option<&Side>) -> Result<RollUp> {
+    pub(crate) fn roll_up(&self, by: By, chosen: &Side, rival: Option<&Side>) -> Result<RollUp> {
         let mut parts: BTreeMap<u32, [f64; 2]> = BTreeMap::new();
         for (place, side) in [Some(chosen), rival].into_iter().enumerate() {
             for (group, part) in side.map_or(Ok(Vec::new()), |side| self.parts(by, side))? {

@@ -18,7 +18,7 @@ pub struct Change {
 }
 
 /// The words whose edges differ between two parses of a sentence.
-pub fn changes(with: &Parse, without: &Parse) -> Vec<Change> {
+pub(crate) fn changes(with: &Parse, without: &Parse) -> Vec<Change> {
     let edge = |parse: &Parse, word: usize| (parse.heads[word], parse.labels[word].clone());
     (1..with.heads.len().min(without.heads.len()))
         .map(|word| Change { dependent: word, with: edge(with, word), without: edge(without, word) })

@@ -8,7 +8,7 @@ const NEARLY_ALL: f64 = 0.9;
 const ILLUSTRATION: f64 = 0.1;
 
 /// A share as a percentage: `97.3 %`, `0.005 %`; never `0 %` or `100 %` for what is not.
-pub fn percent(share: f64) -> String {
+pub(crate) fn percent(share: f64) -> String {
     let value = share * 100.0;
     let size = value.abs();
     let sign = if value < 0.0 { "−" } else { "" };
@@ -25,7 +25,7 @@ pub fn percent(share: f64) -> String {
 }
 
 /// A score or a part of one, with four digits that count.
-pub fn number(value: f64) -> String {
+pub(crate) fn number(value: f64) -> String {
     let (size, sign) = (value.abs(), if value < 0.0 { "−" } else { "" });
     let digits = match size {
         _ if !value.is_finite() => return "–".to_string(),
@@ -38,12 +38,12 @@ pub fn number(value: f64) -> String {
 }
 
 /// The same with its sign even where it is positive.
-pub fn signed(value: f64) -> String {
+pub(crate) fn signed(value: f64) -> String {
     if value > 0.0 { format!("+{}", number(value)) } else { number(value) }
 }
 
 /// A count with commas between the thousands.
-pub fn count(value: u64) -> String {
+pub(crate) fn count(value: u64) -> String {
     let digits = value.to_string();
     let groups: Vec<&str> = digits.as_bytes().rchunks(3).rev().filter_map(|group| str::from_utf8(group).ok()).collect();
     groups.join(",")

@@ -27,7 +27,7 @@ pub use report::{Cell, Report, Table};
 use crate::config::Config;
 use crate::encoder::Pretrained;
 use crate::error::{Error, Result};
-use crate::model::Model;
+use crate::bundle::Bundle;
 use crate::train::Flow;
 use crate::treebank::Sentence;
 use bench::Bench;
@@ -140,7 +140,7 @@ pub struct Lab<'a> {
     /// The genre to train on where one is tested on the others; the one with most sentences if not given.
     pub source: Option<&'a str>,
     /// A trained model whose rules are compared, in place of models trained here; other experiments do not look at it.
-    pub model: Option<&'a Model>,
+    pub bundle: Option<&'a Bundle>,
     /// How often support sentences are drawn.
     pub draws: usize,
     /// Where to compute.
@@ -194,14 +194,14 @@ pub fn run(lab: &Lab, experiments: &[Experiment], watcher: &dyn Watcher) -> Resu
 
 impl Lab<'_> {
     /// The experiments that this treebank does not allow, and why.
-    pub fn impossible(&self) -> Result<Vec<(Experiment, String)>> {
+    pub(crate) fn impossible(&self) -> Result<Vec<(Experiment, String)>> {
         let several = corpus::genres(self)?.is_some();
         let why = "its sentences are of one genre only, by the first part of `sent_id`".to_string();
         Ok(if several { Vec::new() } else { vec![(Experiment::Domains, why)] })
     }
 
     /// Refuses what cannot be done, before anything is.
-    pub fn check_before(&self, experiments: &[Experiment]) -> Result<()> {
+    pub(crate) fn check_before(&self, experiments: &[Experiment]) -> Result<()> {
         self.check(experiments).map(drop)
     }
 
@@ -235,12 +235,12 @@ impl Lab<'_> {
     }
 
     /// Where the pretrained input of all trainings is.
-    pub fn pretrained_folder(&self) -> PathBuf {
+    pub(crate) fn pretrained_folder(&self) -> PathBuf {
         self.folder.join("pretrained")
     }
 
     /// Whether something was trained here before.
-    pub fn has_trainings(&self) -> bool {
+    pub(crate) fn has_trainings(&self) -> bool {
         self.folder.join("trained").exists()
     }
 

@@ -75,12 +75,12 @@ pub enum Cell {
 
 impl Cell {
     /// Words.
-    pub fn text(text: impl Into<String>) -> Self {
+    pub(crate) fn text(text: impl Into<String>) -> Self {
         Self::Text(text.into())
     }
 
     /// The mean of some values and their deviation.
-    pub fn mean(values: &[f64]) -> Self {
+    pub(crate) fn mean(values: &[f64]) -> Self {
         if values.is_empty() {
             return Self::Nothing;
         }
@@ -129,7 +129,7 @@ fn digits(value: f64) -> String {
 
 impl Table {
     /// A table with its rows to come.
-    pub fn new<S: Into<String>>(name: &str, caption: &str, columns: impl IntoIterator<Item = S>) -> Self {
+    pub(crate) fn new<S: Into<String>>(name: &str, caption: &str, columns: impl IntoIterator<Item = S>) -> Self {
         let columns = columns.into_iter().map(Into::into).collect();
         Self { name: name.to_string(), caption: caption.to_string(), columns, ..Self::default() }
     }
@@ -277,10 +277,10 @@ fn clear(folder: &Path) -> Result<()> {
 
 /// What models were made with; which systems and seeds, the tables say.
 fn settings(lab: &Lab) -> toml::Table {
-    let config = lab.model.map_or(lab.config, |model| &model.config);
+    let config = lab.bundle.map_or(lab.config, |bundle| &bundle.model().config);
     // By way of its text: a table made directly would show 0.3 as the 0.30000001 that it is in single precision.
     let mut table: toml::Table = toml::from_str(&config.to_toml()).unwrap_or_default();
-    if lab.model.is_none() {
+    if lab.bundle.is_none() {
         table.retain(|key, _| key != "system" && key != "seed");
     }
     table

@@ -23,7 +23,7 @@ use tally::{FLIPS, Summary, Tally};
 
 /// One seed is enough to compare rules: all of them see the same similarities.
 pub(super) fn trainings(lab: &Lab) -> Vec<Training> {
-    if lab.model.is_some() {
+    if lab.bundle.is_some() {
         return Vec::new();
     }
     let all = |stage, systems: &[&str]| Training::all(&Corpus::Whole, &[stage], systems, &lab.seeds[..1]);
@@ -31,7 +31,7 @@ pub(super) fn trainings(lab: &Lab) -> Vec<Training> {
 }
 
 pub(super) fn cost(lab: &Lab) -> u64 {
-    let systems = if lab.model.is_some() { 0 } else { INSTANCE_SYSTEMS.len() as u64 };
+    let systems = if lab.bundle.is_some() { 0 } else { INSTANCE_SYSTEMS.len() as u64 };
     weighing(lab, CANDIDATE_HEADS as u64) + weighing(lab, 1) + systems * summing(lab)
 }
 
@@ -56,7 +56,7 @@ pub(super) fn report(bench: &Bench) -> Result<Report> {
     let labels = once("labels", weighing(lab, 1), labels::measure)?;
     let mut by_system =
         Table::new("labels-by-system", "Labels of gold edges, % right", ["system", "by the sum", "by the mean"]);
-    for name in INSTANCE_SYSTEMS.into_iter().filter(|_| lab.model.is_none()) {
+    for name in INSTANCE_SYSTEMS.into_iter().filter(|_| lab.bundle.is_none()) {
         let shares = bench.once(&Corpus::Whole, &format!("rules-sum-and-mean-{name}-{seed}"), summing(lab), || {
             labels::by_sum_and_mean(bench, name, seed)
         })?;
@@ -84,7 +84,7 @@ pub(super) fn report(bench: &Bench) -> Result<Report> {
 
 /// A name for the model that is measured.
 fn subject(lab: &Lab) -> Result<String> {
-    let Some(model) = lab.model else { return Ok(format!("IIc-{}", lab.seeds[0])) };
+    let Some(model) = lab.bundle.map(|bundle| bundle.model()) else { return Ok(format!("IIc-{}", lab.seeds[0])) };
     let system = model.config.system;
     if system.similarity != Similarity::Cosine || system.inference != Basis::Instances {
         let message =

@@ -4,14 +4,14 @@ use crate::random::Random;
 use candle_core::{DType, Device, Result, Tensor, Var};
 
 /// A variable of standard normal `f64` values.
-pub fn random_var(shape: &[usize], seed: u64) -> Result<Var> {
+pub(crate) fn random_var(shape: &[usize], seed: u64) -> Result<Var> {
     let mut random = Random::new(seed);
     let values: Vec<f64> = (0..shape.iter().product()).map(|_| f64::from(random.normal())).collect();
     Var::from_tensor(&Tensor::from_vec(values, shape, &Device::Cpu)?)
 }
 
 /// Fails where two tensors differ by more than `tolerance` anywhere.
-pub fn assert_close(found: &Tensor, expected: &Tensor, tolerance: f64) -> Result<()> {
+pub(crate) fn assert_close(found: &Tensor, expected: &Tensor, tolerance: f64) -> Result<()> {
     assert_eq!(found.dims(), expected.dims(), "shapes differ");
     let worst = (found.to_dtype(DType::F64)? - expected.to_dtype(DType::F64)?)?.abs()?.flatten_all()?.max(0)?;
     let worst = worst.to_scalar::<f64>()?;
@@ -21,7 +21,7 @@ pub fn assert_close(found: &Tensor, expected: &Tensor, tolerance: f64) -> Result
 
 /// Compares the gradient of every input element with a central difference. The output is reduced by a fixed random
 /// weighting, so that errors of single output elements cannot cancel.
-pub fn assert_gradients(vars: &[&Var], f: impl Fn(&[&Tensor]) -> Result<Tensor>, tolerance: f64) -> Result<()> {
+pub(crate) fn assert_gradients(vars: &[&Var], f: impl Fn(&[&Tensor]) -> Result<Tensor>, tolerance: f64) -> Result<()> {
     const STEP: f64 = 1e-5;
     let loss = |tensors: &[&Tensor]| -> Result<Tensor> {
         let out = f(tensors)?.flatten_all()?;

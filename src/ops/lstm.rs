@@ -15,14 +15,14 @@ use std::sync::Mutex;
 
 /// How many sentences are alive at each time step, in descending order.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Steps {
+pub(crate) struct Steps {
     sizes: Vec<usize>,
     starts: Vec<usize>,
 }
 
 impl Steps {
     /// Steps of a batch whose sentence lengths are given in descending order.
-    pub fn new(descending_lengths: &[usize]) -> Self {
+    pub(crate) fn new(descending_lengths: &[usize]) -> Self {
         let longest = descending_lengths.first().copied().unwrap_or(0);
         let sizes: Vec<usize> =
             (0..longest).map(|t| descending_lengths.partition_point(|&length| length > t)).collect();
@@ -31,7 +31,7 @@ impl Steps {
     }
 
     /// The packed row of position `time` of the sentence that is `rank`-th by length.
-    pub fn row(&self, time: usize, rank: usize) -> usize {
+    pub(crate) fn row(&self, time: usize, rank: usize) -> usize {
         self.starts[time] + rank
     }
 

@@ -12,7 +12,7 @@ pub(crate) mod edge_norm;
 pub(crate) mod gelu;
 pub(crate) mod gemm;
 #[cfg(test)]
-pub mod gradcheck;
+pub(crate) mod gradcheck;
 pub(crate) mod layer_norm;
 pub(crate) mod linear;
 pub(crate) mod lstm;
@@ -20,7 +20,7 @@ pub(crate) mod pair_kernel;
 pub(crate) mod pair_product;
 pub(crate) mod real;
 #[cfg(test)]
-pub mod reference_tests;
+pub(crate) mod reference_tests;
 pub(crate) mod triangular_norm;
 
 use crate::error::Error;
@@ -35,18 +35,18 @@ impl From<candle_core::Error> for Error {
 
 /// The shapes of a batch of sentences whose rows lie one sentence after the other.
 #[derive(Clone, Debug)]
-pub struct Segments {
+pub(crate) struct Segments {
     lengths: Vec<usize>,
 }
 
 impl Segments {
     /// Segments of these many rows (ROOT included) each.
-    pub fn new(lengths: Vec<usize>) -> Self {
+    pub(crate) fn new(lengths: Vec<usize>) -> Self {
         Self { lengths }
     }
 
     /// First row and row count of every sentence.
-    pub fn ranges(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
+    pub(crate) fn ranges(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
         self.lengths.iter().scan(0, |start, &length| {
             let range = (*start, length);
             *start += length;
@@ -55,17 +55,17 @@ impl Segments {
     }
 
     /// Number of rows in all.
-    pub fn rows(&self) -> usize {
+    pub(crate) fn rows(&self) -> usize {
         self.lengths.iter().sum()
     }
 
     /// Number of candidate edges: every word (not ROOT) with every position as its head.
-    pub fn pairs(&self) -> usize {
+    pub(crate) fn pairs(&self) -> usize {
         self.lengths.iter().map(|&n| n.saturating_sub(1) * n).sum()
     }
 
     /// Position counts, ROOT included.
-    pub fn lengths(&self) -> &[usize] {
+    pub(crate) fn lengths(&self) -> &[usize] {
         &self.lengths
     }
 }
@@ -77,7 +77,7 @@ thread_local! {
 
 /// Runs something by plain operations alone, as other devices do.
 #[cfg(test)]
-pub fn plainly<R>(run: impl FnOnce() -> R) -> R {
+pub(crate) fn plainly<R>(run: impl FnOnce() -> R) -> R {
     PLAIN.set(true);
     let result = run();
     PLAIN.set(false);

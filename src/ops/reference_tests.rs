@@ -12,18 +12,18 @@ use serde_json::Value;
 use std::sync::Arc;
 
 /// One file of `tools/reference/values/`, as `tools/reference/generate.py` wrote it. A name that is not there fails the test that asks for it.
-pub struct Reference {
+pub(crate) struct Reference {
     entries: Value,
 }
 
 impl Reference {
     /// The file with this text.
-    pub fn new(text: &str) -> Self {
+    pub(crate) fn new(text: &str) -> Self {
         Self { entries: serde_json::from_str(text).unwrap() }
     }
 
     /// A tensor in PyTorch's layout, in double precision.
-    pub fn tensor(&self, name: &str) -> Tensor {
+    pub(crate) fn tensor(&self, name: &str) -> Tensor {
         let entry = self.entry(name);
         let shape: Vec<usize> = serde_json::from_value(entry["shape"].clone()).unwrap();
         let values: Vec<f64> = serde_json::from_value(entry["values"].clone()).unwrap();
@@ -31,12 +31,12 @@ impl Reference {
     }
 
     /// A plain entry: a number, or lists of numbers.
-    pub fn plain<T: serde::de::DeserializeOwned>(&self, name: &str) -> T {
+    pub(crate) fn plain<T: serde::de::DeserializeOwned>(&self, name: &str) -> T {
         serde_json::from_value(self.entry(name).clone()).unwrap()
     }
 
     /// All names.
-    pub fn names(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.entries.as_object().unwrap().keys().map(String::as_str)
     }
 
@@ -46,13 +46,13 @@ impl Reference {
 }
 
 /// A variable with these values, to ask for its gradient.
-pub fn variable(values: &Tensor, dtype: DType) -> Var {
+pub(crate) fn variable(values: &Tensor, dtype: DType) -> Var {
     Var::from_tensor(&values.to_dtype(dtype).unwrap()).unwrap()
 }
 
 /// Compares the gradient of every element of named variables with a central difference of a loss that is made from
 /// them, moving the variables themselves: for whole models, whose variables are not arguments.
-pub fn assert_loss_gradients<'v>(
+pub(crate) fn assert_loss_gradients<'v>(
     vars: impl Iterator<Item = (&'v str, &'v Var)>,
     loss: impl Fn() -> crate::error::Result<Tensor>,
     tolerance: f64,

@@ -7,7 +7,7 @@ use crate::evidence::Side;
 use crate::task::Task;
 
 /// Heads of each word, the best by the summed support, that other rules choose from.
-pub const CANDIDATE_HEADS: usize = 6;
+pub(crate) const CANDIDATE_HEADS: usize = 6;
 
 /// A parse with all that led to it.
 #[derive(Clone, Debug)]

@@ -3,9 +3,11 @@
 
 mod analysis;
 mod decision;
-pub mod tree;
+mod tree;
 
-pub use analysis::{Analysis, CANDIDATE_HEADS};
+pub use analysis::Analysis;
+#[cfg(feature = "lab")]
+pub(crate) use analysis::CANDIDATE_HEADS;
 pub use decision::{Candidate, Choice, Decision};
 
 use crate::bundle::Bundle;
@@ -24,7 +26,7 @@ use rayon::prelude::*;
 use std::sync::Arc;
 
 /// Longer sentences are refused: the candidates grow with the square of the length.
-pub const MOST_WORDS: usize = 4000;
+pub(crate) const MOST_WORDS: usize = 4000;
 
 /// How heads are chosen from their scores.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -344,7 +346,7 @@ impl Parse {
 }
 
 /// The probability of one choice among those not excluded.
-pub fn probability(scores: &[f32], excluded: Option<usize>, chosen: usize) -> f32 {
+pub(crate) fn probability(scores: &[f32], excluded: Option<usize>, chosen: usize) -> f32 {
     let allowed = || scores.iter().enumerate().filter(|&(at, _)| Some(at) != excluded).map(|(_, &s)| f64::from(s));
     let largest = allowed().fold(f64::NEG_INFINITY, f64::max);
     let total: f64 = allowed().map(|s| (s - largest).exp()).sum();

@@ -12,7 +12,7 @@
 ///
 /// # Panics
 /// If `scores` does not hold `n * n` values.
-pub fn greedy(scores: &[f32], n: usize) -> Vec<usize> {
+pub(crate) fn greedy(scores: &[f32], n: usize) -> Vec<usize> {
     assert_eq!(scores.len(), n * n, "the scores must form a square of side {n}");
     let mut heads = vec![0; n];
     for (dependent, row) in scores.chunks_exact(n.max(1)).enumerate().skip(1) {
@@ -40,13 +40,13 @@ pub fn greedy(scores: &[f32], n: usize) -> Vec<usize> {
 ///
 /// # Panics
 /// If `scores` does not hold `n * n` values.
-pub fn best_tree(scores: &[f32], n: usize) -> Vec<usize> {
+pub(crate) fn best_tree(scores: &[f32], n: usize) -> Vec<usize> {
     let heads = greedy(scores, n);
     if is_tree(&heads) { heads } else { Contraction::new(scores, n).solve() }
 }
 
 /// Whether every word reaches ROOT by its heads and exactly one of them does so at once. No words at all are a tree.
-pub fn is_tree(heads: &[usize]) -> bool {
+pub(crate) fn is_tree(heads: &[usize]) -> bool {
     const UNSEEN: usize = 0;
     let n = heads.len();
     if n <= 1 {

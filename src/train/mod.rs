@@ -9,7 +9,7 @@ mod rule_loss;
 mod run;
 mod sample;
 
-pub use run::{Data, Run};
+use run::{Data, Run};
 
 use crate::bundle::{About, Bundle, DevScores, Layout};
 use crate::config::{Basis, Config};
@@ -64,12 +64,12 @@ pub enum Stage {
 
 impl Stage {
     /// The stages of a training, in their order.
-    pub fn all(config: &Config) -> &'static [Self] {
+    pub(crate) fn all(config: &Config) -> &'static [Self] {
         if config.share_encoder { &[Self::Both] } else { &[Self::Heads, Self::Labels] }
     }
 
     /// The models of the stage.
-    pub fn tasks(self) -> &'static [Task] {
+    pub(crate) fn tasks(self) -> &'static [Task] {
         match self {
             Self::Heads => &[Task::Heads],
             Self::Labels => &[Task::Labels],
@@ -136,8 +136,8 @@ pub enum Start<'a> {
     Fresh,
     /// From what an interrupted training left.
     Resume,
-    /// From the parameters of a trained model, whose tables must be those of the treebank.
-    From(&'a Model),
+    /// From the parameters of a trained bundle, whose tables must be those of the treebank.
+    From(&'a Bundle),
 }
 
 /// What to learn, and from what.
@@ -157,7 +157,7 @@ pub struct Plan<'a> {
 
 /// Models that were trained together, and how that went.
 #[derive(Clone, Debug)]
-pub struct Finished {
+pub(crate) struct Finished {
     /// What words and labels are to them.
     pub tables: Tables,
     /// The models of the stage, their support summed.
@@ -168,7 +168,7 @@ pub struct Finished {
 
 /// Trains the models of one stage alone, in a folder that keeps all there is of it: called again it goes on where it was
 /// stopped, and once finished it costs no more than summing the support. Stopped by the observer it returns `None`.
-pub fn train_stage(plan: &Plan, stage: Stage, folder: &Path, observer: &mut dyn Observer) -> Result<Option<Finished>> {
+pub(crate) fn train_stage(plan: &Plan, stage: Stage, folder: &Path, observer: &mut dyn Observer) -> Result<Option<Finished>> {
     let Plan { config, pretrained, device, .. } = *plan;
     let (tables, data) = plan.begin()?;
     prepare(folder, config, &data, folder.join("config.toml").exists())?;
@@ -217,7 +217,8 @@ pub fn train(plan: &Plan, bundle: &Path, start: Start<'_>, observer: &mut dyn Ob
     let (tables, data) = plan.begin()?;
     let folder = layout.training();
     prepare(&folder, config, &data, matches!(start, Start::Resume))?;
-    if let Start::From(model) = start {
+    if let Start::From(bundle) = start {
+        let model = bundle.model();
         if model.tables.vocabulary != tables.vocabulary {
             let message = "the model to start from was trained on another treebank: train afresh".to_string();
             return Err(Error::Training { message });

@@ -25,7 +25,7 @@ const DEV_SUPPORT: usize = 2048;
 
 /// The numbered treebanks of a run.
 #[derive(Clone, Debug)]
-pub struct Data {
+pub(crate) struct Data {
     /// To learn from; also the support set.
     pub train: Vec<Numbered>,
     /// To choose the best epoch by.
@@ -48,7 +48,7 @@ impl Data {
 }
 
 /// Models in training.
-pub struct Run<'a> {
+pub(crate) struct Run<'a> {
     stage: Stage,
     config: &'a Config,
     tables: &'a Tables,
@@ -83,7 +83,7 @@ struct State {
 
 impl<'a> Run<'a> {
     /// A run at its beginning.
-    pub fn new(
+    pub(crate) fn new(
         stage: Stage,
         config: &'a Config,
         tables: &'a Tables,
@@ -136,7 +136,7 @@ impl<'a> Run<'a> {
     }
 
     /// Writes the checkpoint that a run from the parameters of trained models begins with.
-    pub fn starting_from(self, models: &[&Trained], folder: &Path) -> Result<()> {
+    pub(crate) fn starting_from(self, models: &[&Trained], folder: &Path) -> Result<()> {
         let refuse = |_| Error::Training {
             message: "the model to start from has other sizes than this configuration".to_string(),
         };
@@ -149,7 +149,7 @@ impl<'a> Run<'a> {
     }
 
     /// A run as its checkpoint left it.
-    pub fn resume(mut self, folder: &Path) -> Result<Self> {
+    pub(crate) fn resume(mut self, folder: &Path) -> Result<Self> {
         let path = self.checkpoint_path(folder);
         if path.is_file() {
             (self.adam, self.state) = checkpoint::load(&path, &self.parameters)?;
@@ -159,13 +159,13 @@ impl<'a> Run<'a> {
     }
 
     /// The epochs done.
-    pub fn history(&self) -> &[EpochReport] {
+    pub(crate) fn history(&self) -> &[EpochReport] {
         &self.state.history
     }
 
     /// Trains to the end or until the observer says stop, with checkpoints in `folder`. Returns the best models, or
     /// nothing if stopped.
-    pub fn best(mut self, folder: &Path, observer: &mut dyn Observer) -> Result<Option<Vec<Trained>>> {
+    pub(crate) fn best(mut self, folder: &Path, observer: &mut dyn Observer) -> Result<Option<Vec<Trained>>> {
         while self.state.epoch < self.config.epochs {
             while self.state.batch < self.plan.len() {
                 let report = self.step()?;
@@ -184,7 +184,7 @@ impl<'a> Run<'a> {
     }
 
     /// The same with the support of the best models summed.
-    pub fn finish(self, folder: &Path, observer: &mut dyn Observer) -> Result<Option<Vec<Trained>>> {
+    pub(crate) fn finish(self, folder: &Path, observer: &mut dyn Observer) -> Result<Option<Vec<Trained>>> {
         let (config, data, vocabulary) = (self.config, self.data, &self.tables.vocabulary);
         let Some(mut models) = self.best(folder, observer)? else { return Ok(None) };
         let train: Vec<&Numbered> = data.train.iter().collect();
@@ -193,7 +193,7 @@ impl<'a> Run<'a> {
     }
 
     /// The next batch of the epoch: loss, gradients, update.
-    pub fn step(&mut self) -> Result<StepReport> {
+    pub(crate) fn step(&mut self) -> Result<StepReport> {
         let started = Instant::now();
         let training_set = TrainingSet {
             config: self.config,

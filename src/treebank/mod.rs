@@ -15,10 +15,10 @@ mod text;
 mod tree;
 mod writer;
 
-pub use check::{Finding, Summary, check};
-pub use problem::Problem;
+pub(crate) use check::{Finding, Summary, check};
+pub(crate) use problem::Problem;
 pub use reader::{Reader, open, read_all, read_trees};
 pub use sentence::{EmptyNode, MultiwordToken, Sentence, Word};
-pub use text::Splits;
-pub use tree::{TreeFault, tree_faults};
-pub use writer::{Writer, write_sentence};
+pub(crate) use text::Splits;
+pub use writer::write_sentence;
+pub(crate) use writer::Writer;

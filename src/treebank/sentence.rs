@@ -161,7 +161,7 @@ impl Word {
     }
 
     /// Whether the text has no space after this word.
-    pub fn joined_to_next(&self) -> bool {
+    pub(crate) fn joined_to_next(&self) -> bool {
         self.misc("SpaceAfter") == Some("No")
     }
 }
@@ -178,7 +178,7 @@ impl MultiwordToken {
     }
 
     /// Whether the text has no space after this token.
-    pub fn joined_to_next(&self) -> bool {
+    pub(crate) fn joined_to_next(&self) -> bool {
         misc_value(&self.misc, "SpaceAfter") == Some("No")
     }
 }

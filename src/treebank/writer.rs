@@ -4,23 +4,23 @@ use super::sentence::{Sentence, Word};
 use std::io::{self, Write};
 
 /// Writes sentences one after the other.
-pub struct Writer<W: Write> {
+pub(crate) struct Writer<W: Write> {
     out: W,
 }
 
 impl<W: Write> Writer<W> {
     /// Writes to `out`; buffer it if it is a file.
-    pub fn new(out: W) -> Self {
+    pub(crate) fn new(out: W) -> Self {
         Self { out }
     }
 
     /// Writes one sentence and the blank line after it.
-    pub fn write(&mut self, sentence: &Sentence) -> io::Result<()> {
+    pub(crate) fn write(&mut self, sentence: &Sentence) -> io::Result<()> {
         write_sentence(&mut self.out, sentence)
     }
 
     /// Brings everything written so far to where it goes.
-    pub fn flush(&mut self) -> io::Result<()> {
+    pub(crate) fn flush(&mut self) -> io::Result<()> {
         self.out.flush()
     }
 }

@@ -26,7 +26,7 @@ pub(super) type Tell<'a> = &'a (dyn Fn(usize, usize) -> bool + Sync);
 
 /// States of every position of sentences, `[position][layer][dimension]`.
 #[derive(Debug)]
-pub struct Features {
+pub(crate) struct Features {
     states: View<u16>,
     layers: usize,
     dims: usize,
@@ -36,7 +36,7 @@ pub struct Features {
 impl Features {
     /// The states of these sentences by a folder's own weights: from `cache`, or computed and kept there. The name of the
     /// file tells its content, so that any change of folder or treebank makes another file.
-    pub fn cached(bert: &Bert, all: bool, sentences: &[&Sentence], cache: &Path, tell: Tell) -> Result<Self> {
+    pub(crate) fn cached(bert: &Bert, all: bool, sentences: &[&Sentence], cache: &Path, tell: Tell) -> Result<Self> {
         let mut distinct = HashMap::new();
         let mut chosen = Vec::new();
         let mut name = blake3::Hasher::new();
@@ -79,24 +79,24 @@ impl Features {
     }
 
     /// The first row of a sentence, if it is here.
-    pub fn find(&self, sentence: &Sentence) -> Option<u64> {
+    pub(crate) fn find(&self, sentence: &Sentence) -> Option<u64> {
         let row = *self.first.get(&key(sentence))?;
         let rows = (self.states.len() / (self.layers * self.dims).max(1)) as u64;
         row.checked_add(sentence.words().len() as u64).filter(|&last| last < rows).map(|_| row)
     }
 
     /// Layers kept of every position.
-    pub fn layers(&self) -> usize {
+    pub(crate) fn layers(&self) -> usize {
         self.layers
     }
 
     /// Dimensions of a state.
-    pub fn dims(&self) -> usize {
+    pub(crate) fn dims(&self) -> usize {
         self.dims
     }
 
     /// Writes the state of one row after one layer into `out`.
-    pub fn read(&self, row: u64, layer: usize, out: &mut [f32]) {
+    pub(crate) fn read(&self, row: u64, layer: usize, out: &mut [f32]) {
         let start = (row as usize * self.layers + layer) * self.dims;
         let bits = self.states.get(start..start + self.dims).unwrap_or_default();
         if bits.len() == out.len() {

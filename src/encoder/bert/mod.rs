@@ -5,12 +5,12 @@ mod network;
 mod pieces;
 mod shape;
 #[cfg(test)]
-pub mod tests;
+pub(crate) mod tests;
 mod weights;
 
 pub(crate) use features::Features;
 pub(crate) use network::{Network, PieceBatch};
-pub use pieces::Pieces;
+pub(crate) use pieces::Pieces;
 pub(crate) use shape::Shape;
 
 use super::parameters::Parameters;
@@ -30,7 +30,7 @@ pub(crate) const PREFIX: &str = "bert.";
 
 /// A BERT folder, opened.
 #[derive(Debug)]
-pub struct Bert {
+pub(crate) struct Bert {
     shape: Shape,
     cutter: Cutter,
     /// The folder's own weights; none where a trained model has weights of its own.
@@ -42,7 +42,7 @@ pub struct Bert {
 
 impl Bert {
     /// Opens a folder with its weights.
-    pub fn open(folder: &Path, device: &Device) -> Result<Self> {
+    pub(crate) fn open(folder: &Path, device: &Device) -> Result<Self> {
         let mut bert = Self::open_without_weights(folder)?;
         let weights = weights::read(&folder.join(FILES[2]), &bert.shape)?;
         let precision = frozen_precision(device);
@@ -54,35 +54,35 @@ impl Bert {
     }
 
     /// Opens a folder for its pieces alone.
-    pub fn open_without_weights(folder: &Path) -> Result<Self> {
+    pub(crate) fn open_without_weights(folder: &Path) -> Result<Self> {
         let shape = Shape::read(&folder.join(FILES[0]))?;
         let cutter = Cutter::read(&folder.join(FILES[1]), shape.max_position_embeddings, shape.vocab_size)?;
         Ok(Self { shape, cutter, network: None, tensors: BTreeMap::new(), hash: [0; 32] })
     }
 
     /// Gives it the hash that it is known by.
-    pub fn known_as(mut self, hash: [u8; 32]) -> Self {
+    pub(crate) fn known_as(mut self, hash: [u8; 32]) -> Self {
         self.hash = hash;
         self
     }
 
     /// The hash of its files, as whoever opened it says.
-    pub fn hash(&self) -> [u8; 32] {
+    pub(crate) fn hash(&self) -> [u8; 32] {
         self.hash
     }
 
     /// The sizes of the network.
-    pub fn shape(&self) -> &Shape {
+    pub(crate) fn shape(&self) -> &Shape {
         &self.shape
     }
 
     /// The folder's own network.
-    pub fn network(&self) -> Result<&Network> {
+    pub(crate) fn network(&self) -> Result<&Network> {
         self.network.as_ref().ok_or_else(|| Error::Tensor { message: "BERT was opened without weights".to_string() })
     }
 
     /// A network to be trained, which starts at the folder's weights; its variables are added to `parameters`.
-    pub fn trainable(&self, parameters: &mut Parameters, device: &Device) -> Result<Network> {
+    pub(crate) fn trainable(&self, parameters: &mut Parameters, device: &Device) -> Result<Network> {
         let mut tensors = BTreeMap::new();
         for (name, shape) in weights::shapes(&self.shape) {
             let start = match self.tensors.get(&name) {
@@ -95,25 +95,25 @@ impl Bert {
     }
 
     /// A sentence in pieces.
-    pub fn pieces(&self, words: &[&str]) -> Result<Pieces> {
+    pub(crate) fn pieces(&self, words: &[&str]) -> Result<Pieces> {
         self.cutter.cut(words)
     }
 
     /// States of every position of the sentences, ROOT included, by the folder's own weights: after the embedding and
     /// each layer, or after the last layer alone; each `[positions, dims]`, rounded to half precision as on disk.
-    pub fn features(&self, sentences: &[&Pieces], all: bool) -> Result<Vec<Tensor>> {
+    pub(crate) fn features(&self, sentences: &[&Pieces], all: bool) -> Result<Vec<Tensor>> {
         self.rounded_states(&PieceBatch::new(sentences), all)
     }
 
     /// The same for the rows of a batch.
-    pub fn rounded_states(&self, batch: &PieceBatch, all: bool) -> Result<Vec<Tensor>> {
+    pub(crate) fn rounded_states(&self, batch: &PieceBatch, all: bool) -> Result<Vec<Tensor>> {
         self.network()?.states(batch, all, None)?.iter().map(rounded).collect()
     }
 }
 
 impl PieceBatch {
     /// The pieces of whole sentences; rows are their positions, sentence after sentence.
-    pub fn new(sentences: &[&Pieces]) -> Self {
+    pub(crate) fn new(sentences: &[&Pieces]) -> Self {
         let windows: Vec<usize> = sentences.iter().flat_map(|s| s.windows.iter().copied()).collect();
         let positions = windows.iter().flat_map(|&length| 0..length as u32).collect();
         let mut ids = Vec::new();

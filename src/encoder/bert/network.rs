@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 
 /// A network: constants, or variables in training.
 #[derive(Clone, Debug)]
-pub struct Network {
+pub(crate) struct Network {
     /// `[vocabulary, dims]`.
     pieces: Tensor,
     /// `[longest window, dims]`.
@@ -52,7 +52,7 @@ struct Layer {
 
 /// The pieces of a batch of sentences, window after window.
 #[derive(Clone, Debug)]
-pub struct PieceBatch {
+pub(crate) struct PieceBatch {
     /// Piece ids.
     pub ids: Vec<u32>,
     /// The place of every piece in its window.
@@ -65,7 +65,7 @@ pub struct PieceBatch {
 
 impl Network {
     /// A network over named tensors, whose names and shapes are those of [`shapes`](super::weights::shapes).
-    pub fn new(shape: &Shape, mut tensors: BTreeMap<String, Tensor>) -> Result<Self> {
+    pub(crate) fn new(shape: &Shape, mut tensors: BTreeMap<String, Tensor>) -> Result<Self> {
         let mut take = |name: String| {
             let tensor = tensors.remove(&name);
             tensor.ok_or_else(|| Error::Tensor { message: format!("no tensor {name} for BERT") })
@@ -97,7 +97,7 @@ impl Network {
     }
 
     /// The same network as constants.
-    pub fn frozen(&self) -> Self {
+    pub(crate) fn frozen(&self) -> Self {
         let norm = |norm: &Norm| Norm { scale: norm.scale.detach(), shift: norm.shift.detach(), ..*norm };
         let product = |product: &Product| Product { weight: product.weight.detach(), bias: product.bias.detach() };
         let layer = |layer: &Layer| Layer {
@@ -119,7 +119,7 @@ impl Network {
 
     /// The states `[rows, dims]` of the batch's rows: after the embedding and after every layer, or after the last
     /// layer alone. With a generator, dropout is applied.
-    pub fn states(&self, batch: &PieceBatch, all: bool, mut training: Option<&mut Random>) -> Result<Vec<Tensor>> {
+    pub(crate) fn states(&self, batch: &PieceBatch, all: bool, mut training: Option<&mut Random>) -> Result<Vec<Tensor>> {
         let device = self.pieces.device();
         let ids = |values: &[u32]| Tensor::from_slice(values, values.len(), device);
         let rows = ids(&batch.rows)?;

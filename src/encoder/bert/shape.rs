@@ -6,7 +6,7 @@ use std::path::Path;
 
 /// The sizes of a BERT network.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
-pub struct Shape {
+pub(crate) struct Shape {
     #[serde(default)]
     model_type: String,
     /// Rows of the piece embedding.
@@ -51,7 +51,7 @@ fn dropout() -> f32 {
 
 impl Shape {
     /// Reads and checks `config.json`.
-    pub fn read(path: &Path) -> Result<Self> {
+    pub(crate) fn read(path: &Path) -> Result<Self> {
         let text = std::fs::read_to_string(path).map_err(Error::io(path))?;
         let shape: Self = serde_json::from_str(&text)
             .map_err(|e| Error::unfit(path, "the configuration of a BERT model", &e.to_string(), FOLDER))?;

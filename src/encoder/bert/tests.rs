@@ -13,7 +13,7 @@ use safetensors::tensor::{Dtype, TensorView};
 use std::path::PathBuf;
 
 /// A folder whose tokenizer cuts at 12 pieces and fills up to them, as many do.
-pub fn tiny() -> PathBuf {
+pub(crate) fn tiny() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tools/reference/values/bert")
 }
 

@@ -132,7 +132,7 @@ impl Pretrained {
     }
 
     /// Opens what a folder holds; a model that trained BERT along needs its pieces alone.
-    pub fn load(folder: &Path, trained_bert: bool, device: &Device) -> Result<Self> {
+    pub(crate) fn load(folder: &Path, trained_bert: bool, device: &Device) -> Result<Self> {
         let contents = Contents::read(folder)?;
         let mut pretrained = Self::default();
         if contents.word_vectors.is_some() {
@@ -158,7 +158,7 @@ impl Pretrained {
     }
 
     /// Compares everything that a folder holds with its checksums.
-    pub fn check(folder: &Path, trained_bert: bool) -> Result<()> {
+    pub(crate) fn check(folder: &Path, trained_bert: bool) -> Result<()> {
         let contents = Contents::read(folder)?;
         if contents.word_vectors.is_some() {
             WordVectors::open(&folder.join(VECTORS))?.check()?;

@@ -14,7 +14,7 @@ const REPORT: usize = 4096;
 
 /// What a conversion came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Converted {
+pub(crate) struct Converted {
     /// Words of the table.
     pub words: u64,
     /// Values of a word.
@@ -27,7 +27,7 @@ impl WordVectors {
     /// Makes the table `target` of a text of vectors: fastText's `.vec` or GloVe's `.txt`, plain or gzipped. Memory grows
     /// with the words, not with their values. `tell` is given the bytes read and those there are, now and then. The table
     /// appears under its name when it is whole; one that was there is replaced.
-    pub fn convert(source: &Path, target: &Path, tell: &dyn Fn(u64, u64)) -> Result<Converted> {
+    pub(crate) fn convert(source: &Path, target: &Path, tell: &dyn Fn(u64, u64)) -> Result<Converted> {
         let mut temporary = target.as_os_str().to_owned();
         temporary.push(".new");
         let temporary = PathBuf::from(temporary);

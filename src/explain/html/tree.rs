@@ -9,7 +9,7 @@ pub(super) const SUSPICIOUS: f32 = 0.8;
 
 /// A sentence with its edges.
 #[derive(Clone, Copy, Debug)]
-pub struct Tree<'a> {
+pub(crate) struct Tree<'a> {
     /// The word with id `i` is `words[i - 1]`.
     pub words: &'a [String],
     /// The id of every word's head, 0 for ROOT.

@@ -8,7 +8,7 @@ use crate::explain::wording::{completeness, count, number, signed};
 use crate::explain::{Contrast, Coverage, EdgeExplanation, Explanation, NamedEdge, RunnerUp, WhyNot};
 
 /// A sentence as a tree whose edges can be chosen.
-pub fn sentence(explanation: &Explanation) -> String {
+pub(crate) fn sentence(explanation: &Explanation) -> String {
     let tree = Tree::from(explanation);
     let name = explanation.sent_id.as_ref().map_or_else(|| "Sentence".to_string(), |sent_id| isolated(sent_id));
     let doubt = match tree.suspicious() {
@@ -24,7 +24,7 @@ pub fn sentence(explanation: &Explanation) -> String {
 }
 
 /// Why an edge has its head and its label, with what else they could have been.
-pub fn edge(explanation: &Explanation, edge: &EdgeExplanation, heads: &[RunnerUp], labels: &[RunnerUp]) -> String {
+pub(crate) fn edge(explanation: &Explanation, edge: &EdgeExplanation, heads: &[RunnerUp], labels: &[RunnerUp]) -> String {
     format!(
         "<header><h3 tabindex=\"-1\">{}</h3><a class=\"close\" href=\"#\" data-close>Close</a></header>\n{}",
         panel::title(&explanation.words, edge.dependent, edge.head, &edge.label),
@@ -33,7 +33,7 @@ pub fn edge(explanation: &Explanation, edge: &EdgeExplanation, heads: &[RunnerUp
 }
 
 /// What argues for a decision and what against it.
-pub fn why_not(words: &[String], why: &WhyNot) -> String {
+pub(crate) fn why_not(words: &[String], why: &WhyNot) -> String {
     let word = Name::of_word(words, why.dependent).html();
     // A head is named by its id and form; here its form is enough, unless it comes twice.
     let head = |name: &str| {
@@ -76,7 +76,7 @@ fn contrasted(what: &str, contrast: &Contrast, name: &dyn Fn(&str) -> String) ->
 }
 
 /// A training sentence with the tree that people gave it.
-pub fn training(tree: &Tree<'_>, number: u32, sent_id: &str, document: &str) -> String {
+pub(crate) fn training(tree: &Tree<'_>, number: u32, sent_id: &str, document: &str) -> String {
     let name = if sent_id.is_empty() { format!("training sentence {number}") } else { isolated(sent_id) };
     let document = match document {
         "" => String::new(),
@@ -92,7 +92,7 @@ pub fn training(tree: &Tree<'_>, number: u32, sent_id: &str, document: &str) -> 
 
 /// A training edge with its neighbours in the eyes of one model.
 #[derive(Clone, Debug)]
-pub struct Neighborhood {
+pub(crate) struct Neighborhood {
     /// Whose eyes.
     pub similar_to: &'static str,
     /// The edge and its neighbours.
@@ -104,7 +104,7 @@ pub struct Neighborhood {
 }
 
 /// A training edge's neighbours, model by model.
-pub fn neighbors(tree: &Tree<'_>, found: &[Neighborhood]) -> String {
+pub(crate) fn neighbors(tree: &Tree<'_>, found: &[Neighborhood]) -> String {
     let Some(Neighborhood { edge, .. }) = found.first() else { return String::new() };
     let title = panel::title(tree.words, edge.dependent, edge.head, &edge.label);
     let mut html = format!(
@@ -152,7 +152,7 @@ pub fn neighbors(tree: &Tree<'_>, found: &[Neighborhood]) -> String {
 
 /// Training sentences in a list: number, `sent_id` and text of each, from a place in a list of `total` that is shown by so
 /// many.
-pub fn found(sentences: &[(u32, &str, &str)], from: usize, total: usize, shown: usize) -> String {
+pub(crate) fn found(sentences: &[(u32, &str, &str)], from: usize, total: usize, shown: usize) -> String {
     if sentences.is_empty() && from > 0 {
         return "<p>There are no more.</p>\n".to_string();
     }
