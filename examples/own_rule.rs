@@ -41,7 +41,9 @@ impl Scoring for NearlyTheSame {
 
 fn main() -> Result<()> {
     let mut arguments = std::env::args().skip(1);
-    let (Some(bundle), Some(text)) = (arguments.next(), arguments.next()) else { panic!("give a bundle and a sentence") };
+    let (Some(bundle), Some(text)) = (arguments.next(), arguments.next()) else {
+        panic!("give a bundle and a sentence")
+    };
     let rule = Rule::own(NearlyTheSame { least: 0.9 })?;
     let explainer = Bundle::open(bundle)?.explainer_with(&Settings { rule, ..Settings::default() })?;
     let sentence = explainer.parser().split(&text);

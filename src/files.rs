@@ -25,7 +25,12 @@ pub(crate) fn to_json(what: &'static str, value: &impl serde::Serialize) -> Resu
 }
 
 /// Writes tensors and notes to a safetensors file; equal input gives equal bytes.
-pub(crate) fn write_tensors(path: &Path, f32s: &[Named<f32>], f64s: &[Named<f64>], notes: &[(&str, String)]) -> Result<()> {
+pub(crate) fn write_tensors(
+    path: &Path,
+    f32s: &[Named<f32>],
+    f64s: &[Named<f64>],
+    notes: &[(&str, String)],
+) -> Result<()> {
     let problem = |e: safetensors::SafeTensorError| Error::Tensor { message: e.to_string() };
     let bytes32: Vec<Vec<u8>> =
         f32s.iter().map(|(_, _, values)| values.iter().flat_map(|v| v.to_le_bytes()).collect()).collect();

@@ -46,7 +46,14 @@ impl Parameters {
     }
 
     /// Creates a parameter whose values depend on the seed and its name alone.
-    pub(crate) fn create(&mut self, name: &str, shape: &[usize], init: Init, seed: u64, device: &Device) -> Result<Tensor> {
+    pub(crate) fn create(
+        &mut self,
+        name: &str,
+        shape: &[usize],
+        init: Init,
+        seed: u64,
+        device: &Device,
+    ) -> Result<Tensor> {
         let mut random = Random::branch(seed, name);
         let mut draw = || match init {
             Init::Normal => random.normal(),

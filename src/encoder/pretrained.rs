@@ -20,9 +20,9 @@ pub(crate) const NO_VECTOR: u32 = u32::MAX;
 #[derive(Clone, Debug, Default)]
 pub struct Pretrained {
     /// Frozen word vectors.
-    pub vectors: Option<Arc<WordVectors>>,
+    pub(crate) vectors: Option<Arc<WordVectors>>,
     /// BERT, frozen unless the configuration trains it along.
-    pub bert: Option<Arc<Bert>>,
+    pub(crate) bert: Option<Arc<Bert>>,
     /// Frozen states of whole treebanks.
     features: Option<Arc<Features>>,
 }

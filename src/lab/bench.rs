@@ -118,7 +118,9 @@ impl<'a> Bench<'a> {
 
     /// The model of IIc that finds heads, or that names edges; or that of the model that was given.
     pub(super) fn given_or_learnt(&self, stage: Stage, seed: u64) -> Result<Learnt> {
-        let Some(given) = self.lab.bundle.map(|bundle| bundle.model()) else { return self.learnt(&Corpus::Whole, stage, System::IIC, seed) };
+        let Some(given) = self.lab.bundle.map(|bundle| bundle.model()) else {
+            return self.learnt(&Corpus::Whole, stage, System::IIC, seed);
+        };
         let model = if stage == Stage::Labels { &given.labels } else { &given.heads };
         let (tables, pretrained) = (given.tables.clone(), given.pretrained.clone());
         Ok(Learnt { tables, model: model.clone(), pretrained })

@@ -24,10 +24,10 @@ mod trainings;
 
 pub use report::{Cell, Report, Table};
 
+use crate::bundle::Bundle;
 use crate::config::Config;
 use crate::encoder::Pretrained;
 use crate::error::{Error, Result};
-use crate::bundle::Bundle;
 use crate::train::Flow;
 use crate::treebank::Sentence;
 use bench::Bench;

@@ -18,7 +18,7 @@ use crate::encoder::Vocabulary;
 use crate::error::{Error, Result};
 use crate::parse::CANDIDATE_HEADS;
 use crate::train::{Flow, Stage};
-use heads::Rule;
+use heads::Measured;
 use tally::{FLIPS, Summary, Tally};
 
 /// One seed is enough to compare rules: all of them see the same similarities.
@@ -63,11 +63,11 @@ pub(super) fn report(bench: &Bench) -> Result<Report> {
         by_system.rows.push([vec![Cell::text(name)], shares.map(percent).to_vec()].concat());
     }
     let caption = "UAS, coverage, and the share of all training edges that must go until the runner-up wins";
-    let names = Rule::ALL.map(Rule::name);
+    let names = Measured::ALL.map(Measured::name);
     let of_heads = table("heads", caption, ["UAS, %", "less that of the sum, points"], &names, &heads);
     let caption = "Labels of gold edges, coverage, and the share of the label's training edges that must go until the \
                    runner-up wins";
-    let names = labels::Rule::ALL.map(labels::Rule::name);
+    let names = labels::Measured::ALL.map(labels::Measured::name);
     let of_labels = table("labels", caption, ["right, %", "less that of the mean, points"], &names, &labels);
     Ok(Report {
         title: format!("Rules of deciding on {}", lab.name),
@@ -161,18 +161,18 @@ fn percent(share: f64) -> Cell {
 }
 
 /// A line of the plot: its name, and which rules are on it.
-type Kind = (&'static str, fn(Rule) -> bool);
+type Kind = (&'static str, fn(Measured) -> bool);
 
 /// Accuracy by coverage, a line for each kind of rule.
 fn plot(summaries: &[Summary]) -> String {
     let kinds: [Kind; 3] = [
-        ("sum of all", |rule| rule == Rule::Sum),
-        ("k nearest", |rule| matches!(rule, Rule::Nearest(_))),
-        ("NCA", |rule| matches!(rule, Rule::Nca(_))),
+        ("sum of all", |rule| rule == Measured::Sum),
+        ("k nearest", |rule| matches!(rule, Measured::Nearest(_))),
+        ("NCA", |rule| matches!(rule, Measured::Nca(_))),
     ];
     let point = |summary: &Summary| (100.0 * summary.coverage[0], 100.0 * summary.accuracy);
     let line = |(name, of_kind): Kind| {
-        let members = || Rule::ALL.into_iter().zip(summaries).filter(|(rule, _)| of_kind(*rule));
+        let members = || Measured::ALL.into_iter().zip(summaries).filter(|(rule, _)| of_kind(*rule));
         Line {
             name: name.to_string(),
             points: members().map(|(_, summary)| point(summary)).collect(),

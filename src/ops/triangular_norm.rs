@@ -36,7 +36,12 @@ pub(crate) fn factor(transform: &Tensor) -> Result<Tensor> {
 }
 
 /// The same values as [`edge_norm`](super::edge_norm::edge_norm) of the transform that `factor` was made from.
-pub(crate) fn triangular_norm(dependent: &Tensor, head: &Tensor, factor: &Tensor, segments: &Segments) -> Result<Tensor> {
+pub(crate) fn triangular_norm(
+    dependent: &Tensor,
+    head: &Tensor,
+    factor: &Tensor,
+    segments: &Segments,
+) -> Result<Tensor> {
     if !has_kernel(dependent) {
         let factor = factor.to_dtype(dependent.dtype())?.to_device(dependent.device())?;
         return edge_norm(dependent, head, &factor, segments);

@@ -168,7 +168,12 @@ pub(crate) struct Finished {
 
 /// Trains the models of one stage alone, in a folder that keeps all there is of it: called again it goes on where it was
 /// stopped, and once finished it costs no more than summing the support. Stopped by the observer it returns `None`.
-pub(crate) fn train_stage(plan: &Plan, stage: Stage, folder: &Path, observer: &mut dyn Observer) -> Result<Option<Finished>> {
+pub(crate) fn train_stage(
+    plan: &Plan,
+    stage: Stage,
+    folder: &Path,
+    observer: &mut dyn Observer,
+) -> Result<Option<Finished>> {
     let Plan { config, pretrained, device, .. } = *plan;
     let (tables, data) = plan.begin()?;
     prepare(folder, config, &data, folder.join("config.toml").exists())?;

@@ -34,7 +34,12 @@ pub(super) fn edges_by_label(sentences: &[Numbered], labels: usize) -> Vec<Vec<E
 }
 
 /// A copy of a sentence with some of its known words taken as unknown.
-pub(super) fn with_unknown_words(sentence: &Numbered, rate: f32, vocabulary: &Vocabulary, random: &mut Random) -> Numbered {
+pub(super) fn with_unknown_words(
+    sentence: &Numbered,
+    rate: f32,
+    vocabulary: &Vocabulary,
+    random: &mut Random,
+) -> Numbered {
     let mut copy = sentence.clone();
     for word in &mut copy.words {
         if vocabulary.is_known(*word) && random.unit() < rate {

@@ -42,7 +42,10 @@ pub(crate) enum Finding {
 
 /// Looks through a treebank and reports every problem, trees included, and every sentence that can be read. Memory does
 /// not grow with the file. Ends early only if the file cannot be read or `report` fails.
-pub(crate) fn check<R: BufRead>(mut reader: Reader<R>, mut report: impl FnMut(Finding) -> Result<()>) -> Result<Summary> {
+pub(crate) fn check<R: BufRead>(
+    mut reader: Reader<R>,
+    mut report: impl FnMut(Finding) -> Result<()>,
+) -> Result<Summary> {
     let mut summary = Summary::default();
     while let Some(block) = reader.next_parsed()? {
         let mut problems = block.problems;

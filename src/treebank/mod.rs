@@ -20,5 +20,5 @@ pub(crate) use problem::Problem;
 pub use reader::{Reader, open, read_all, read_trees};
 pub use sentence::{EmptyNode, MultiwordToken, Sentence, Word};
 pub(crate) use text::Splits;
-pub use writer::write_sentence;
 pub(crate) use writer::Writer;
+pub use writer::write_sentence;

@@ -119,7 +119,12 @@ impl Network {
 
     /// The states `[rows, dims]` of the batch's rows: after the embedding and after every layer, or after the last
     /// layer alone. With a generator, dropout is applied.
-    pub(crate) fn states(&self, batch: &PieceBatch, all: bool, mut training: Option<&mut Random>) -> Result<Vec<Tensor>> {
+    pub(crate) fn states(
+        &self,
+        batch: &PieceBatch,
+        all: bool,
+        mut training: Option<&mut Random>,
+    ) -> Result<Vec<Tensor>> {
         let device = self.pieces.device();
         let ids = |values: &[u32]| Tensor::from_slice(values, values.len(), device);
         let rows = ids(&batch.rows)?;

@@ -24,7 +24,12 @@ pub(crate) fn sentence(explanation: &Explanation) -> String {
 }
 
 /// Why an edge has its head and its label, with what else they could have been.
-pub(crate) fn edge(explanation: &Explanation, edge: &EdgeExplanation, heads: &[RunnerUp], labels: &[RunnerUp]) -> String {
+pub(crate) fn edge(
+    explanation: &Explanation,
+    edge: &EdgeExplanation,
+    heads: &[RunnerUp],
+    labels: &[RunnerUp],
+) -> String {
     format!(
         "<header><h3 tabindex=\"-1\">{}</h3><a class=\"close\" href=\"#\" data-close>Close</a></header>\n{}",
         panel::title(&explanation.words, edge.dependent, edge.head, &edge.label),

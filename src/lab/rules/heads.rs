@@ -2,12 +2,13 @@
 
 use super::density::TEMPERATURES;
 use super::tally::{Decided, FLIPS, Flip, Tally, tally};
-use super::weigh::{CANDIDATES_PER_PASS, CITED, Support, Weighed, added, best_two, flip_count, weights};
+use super::weigh::{CANDIDATES_PER_PASS, CITED, Support, Weighed, added, best_two, contributions, flip_count};
 use crate::config::Aggregate;
 use crate::encoder::{Batch, Numbered, length_batches};
 use crate::error::Result;
 use crate::lab::bench::Bench;
 use crate::parse::CANDIDATE_HEADS;
+use crate::rule::Rule;
 use crate::score::Scorer;
 use crate::train::Stage;
 use rayon::prelude::*;
@@ -17,7 +18,7 @@ const BATCHES: usize = 8;
 
 /// How similarities become the score of a head.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Rule {
+pub(super) enum Measured {
     /// The sum of all. Their mean is this sum over a number that all heads share, and chooses the same.
     Sum,
     /// The mean of the highest ones; how many, is at this place of [`CITED`].
@@ -26,7 +27,7 @@ pub(super) enum Rule {
     Nca(usize),
 }
 
-impl Rule {
+impl Measured {
     /// All that are measured, the sum first.
     pub(super) const ALL: [Self; 8] = [
         Self::Sum,
@@ -60,11 +61,14 @@ impl Rule {
         }
     }
 
-    fn temperature(self) -> Option<f32> {
+    /// The rule that it is. Scores of many temperatures are computed at once here; the tests hold them against it.
+    fn rule(self) -> Rule {
         match self {
-            Self::Nca(place) => Some(TEMPERATURES[place]),
-            _ => None,
+            Self::Sum => Ok(Rule::sum()),
+            Self::Nearest(place) => Rule::knn(CITED[place]),
+            Self::Nca(place) => Rule::nca(TEMPERATURES[place]),
         }
+        .unwrap_or_default()
     }
 
     fn score(self, candidate: &Weighed) -> f64 {
@@ -110,7 +114,7 @@ struct Word {
     flips: bool,
 }
 
-/// All rules about all words of the dev set, in the order of [`Rule::ALL`].
+/// All rules about all words of the dev set, in the order of [`Measured::ALL`].
 pub(super) fn measure(bench: &Bench, seed: u64) -> Result<Tally> {
     let lab = bench.lab;
     let learnt = bench.given_or_learnt(Stage::Heads, seed)?;
@@ -166,7 +170,7 @@ fn words(scorer: &Scorer, dev: &[Numbered], batch: &[usize]) -> Result<Vec<Word>
     Ok(words)
 }
 
-fn decide(support: &Support, block: &[Word]) -> Result<Vec<Decided<{ Rule::ALL.len() }>>> {
+fn decide(support: &Support, block: &[Word]) -> Result<Vec<Decided<{ Measured::ALL.len() }>>> {
     let similarities = support.similarities(block.iter().flat_map(|word| word.rows.iter().copied()).collect())?;
     let candidates: Vec<&[f32]> = similarities.chunks_exact(support.count()).collect();
     let weighed: Vec<Weighed> = candidates.par_iter().map(|own| Weighed::new(own)).collect();
@@ -177,20 +181,20 @@ fn decide(support: &Support, block: &[Word]) -> Result<Vec<Decided<{ Rule::ALL.l
     let ranges: Vec<_> = ends.zip(block).map(|(end, word)| end - word.heads.len()..end).collect();
     let decide = |(word, range): (&Word, &std::ops::Range<usize>)| {
         let (weighed, candidates) = (&weighed[range.clone()], &candidates[range.clone()]);
-        let chosen = Rule::ALL.map(|rule| rule.choose(weighed));
-        let flip = |rule: Rule, (best, second): (usize, Option<usize>)| {
-            let second = second.filter(|_| word.flips && Rule::FLIPPED.contains(&rule))?;
-            let highest = weighed[best].highest().max(weighed[second].highest());
-            let [own, others] = [best, second].map(|place| weights(candidates[place], rule.temperature(), highest));
+        let chosen = Measured::ALL.map(|rule| rule.choose(weighed));
+        let flip = |rule: Measured, (best, second): (usize, Option<usize>)| {
+            let second = second.filter(|_| word.flips && Measured::FLIPPED.contains(&rule))?;
+            let rule = rule.rule();
+            let [own, others] = [best, second].map(|place| contributions(&rule, candidates[place]));
             let parts = own.zip(others).map(|(own, other)| own - other).collect();
             Some(Flip { edges: flip_count(parts, Aggregate::Sum, 0.0), of: support.count() })
         };
         Decided {
             right: chosen.map(|(place, _)| word.heads[place] == word.gold),
             coverage: std::array::from_fn(|at| {
-                CITED.map(|count| Rule::ALL[at].coverage(&weighed[chosen[at].0], count))
+                CITED.map(|count| Measured::ALL[at].coverage(&weighed[chosen[at].0], count))
             }),
-            flips: std::array::from_fn(|at| flip(Rule::ALL[at], chosen[at])),
+            flips: std::array::from_fn(|at| flip(Measured::ALL[at], chosen[at])),
         }
     };
     Ok(block.par_iter().zip(&ranges).map(decide).collect())

@@ -2,13 +2,14 @@
 
 use super::density::TEMPERATURES;
 use super::tally::{Decided, FLIPS, Flip, Tally, tally};
-use super::weigh::{CANDIDATES_PER_PASS, CITED, Support, Weighed, added, best_two, flip_count, weights};
+use super::weigh::{CANDIDATES_PER_PASS, CITED, Support, Weighed, added, best_two, contributions, flip_count};
 use crate::config::Aggregate;
 use crate::encoder::Vocabulary;
 use crate::error::Result;
 use crate::lab::bench::{Bench, system};
 use crate::lab::corpus::Corpus;
 use crate::lab::nearest::Rows;
+use crate::rule::Rule;
 use crate::score::accuracies;
 use crate::task::Task;
 use crate::train::Stage;
@@ -18,7 +19,7 @@ use std::ops::Range;
 
 /// How similarities become the score of a label.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Rule {
+pub(super) enum Measured {
     /// The sum or the mean over the label's edges.
     All(Aggregate),
     /// The sum over those of the label's edges that are among the nearest of all; how many these are, is at this place of
@@ -29,7 +30,7 @@ pub(super) enum Rule {
     Nca(usize, Aggregate),
 }
 
-impl Rule {
+impl Measured {
     /// All that are measured.
     pub(super) const ALL: [Self; 8] = [
         Self::All(Aggregate::Mean),
@@ -80,15 +81,15 @@ impl Rule {
 
     /// The edges of the chosen label that must go until another has a higher score; `None` for votes, where others
     /// take the place of those that go.
-    fn flip(self, own: &[f32], other: &[f32], highest: f32) -> Option<Flip> {
-        let (temperature, aggregate) = match self {
-            Self::All(aggregate) => (None, aggregate),
-            Self::Nca(place, aggregate) => (Some(TEMPERATURES[place]), aggregate),
+    fn flip(self, own: &[f32], other: &[f32]) -> Option<Flip> {
+        let (rule, aggregate) = match self {
+            Self::All(aggregate) => (Rule::sum(), aggregate),
+            Self::Nca(place, aggregate) => (Rule::nca(TEMPERATURES[place]).unwrap_or_default(), aggregate),
             Self::Nearest(_) => return None,
         };
-        let rival: f64 = weights(other, temperature, highest).sum();
+        let rival: f64 = contributions(&rule, other).sum();
         let rival = if aggregate == Aggregate::Mean { rival / other.len().max(1) as f64 } else { rival };
-        let gone = flip_count(weights(own, temperature, highest).collect(), aggregate, rival);
+        let gone = flip_count(contributions(&rule, own).collect(), aggregate, rival);
         Some(Flip { edges: gone, of: own.len() })
     }
 }
@@ -110,7 +111,7 @@ fn votes(labels: &[Weighed], count: usize) -> Vec<Vec<f32>> {
     votes
 }
 
-/// All rules about all gold edges of the dev set, in the order of [`Rule::ALL`].
+/// All rules about all gold edges of the dev set, in the order of [`Measured::ALL`].
 pub(super) fn measure(bench: &Bench, seed: u64) -> Result<Tally> {
     let lab = bench.lab;
     let learnt = bench.given_or_learnt(Stage::Labels, seed)?;
@@ -132,7 +133,7 @@ pub(super) fn measure(bench: &Bench, seed: u64) -> Result<Tally> {
         decided.par_extend(similarities.par_chunks(support.count()).zip(gold).enumerate().map(decide));
         super::go_on(bench, &format!("rules for labels: {} edges", decided.len()))?;
     }
-    Ok(tally(&decided, Rule::BASE))
+    Ok(tally(&decided, Measured::BASE))
 }
 
 /// The label of every word, if training showed it.
@@ -161,18 +162,18 @@ fn decide(
     ranges: &[Range<usize>],
     gold: Option<usize>,
     flips: bool,
-) -> Decided<{ Rule::ALL.len() }> {
+) -> Decided<{ Measured::ALL.len() }> {
     let of_label = |label: usize| &similarities[ranges[label].clone()];
     let labels: Vec<Weighed> = (0..ranges.len()).map(|label| Weighed::new(of_label(label))).collect();
-    let chosen = Rule::ALL.map(|rule| best_two(&rule.scores(&labels)));
-    let flip = |rule: Rule, (best, second): (usize, Option<usize>)| {
+    let chosen = Measured::ALL.map(|rule| best_two(&rule.scores(&labels)));
+    let flip = |rule: Measured, (best, second): (usize, Option<usize>)| {
         let second = second.filter(|_| flips)?;
-        rule.flip(of_label(best), of_label(second), labels[best].highest().max(labels[second].highest()))
+        rule.flip(of_label(best), of_label(second))
     };
     Decided {
         right: chosen.map(|(label, _)| Some(label) == gold),
-        coverage: std::array::from_fn(|at| CITED.map(|count| Rule::ALL[at].coverage(&labels, chosen[at].0, count))),
-        flips: std::array::from_fn(|at| flip(Rule::ALL[at], chosen[at])),
+        coverage: std::array::from_fn(|at| CITED.map(|count| Measured::ALL[at].coverage(&labels, chosen[at].0, count))),
+        flips: std::array::from_fn(|at| flip(Measured::ALL[at], chosen[at])),
     }
 }
 

@@ -4,6 +4,7 @@ use super::density::{TEMPERATURES, densities, highest, sum};
 use crate::config::Aggregate;
 use crate::error::Result;
 use crate::lab::nearest::Rows;
+use crate::rule::{Rule, Scale};
 use candle_core::{Device, Tensor};
 
 /// Numbers of nearest edges whose share of the evidence is measured; the last is as many as any rule looks at.
@@ -106,13 +107,11 @@ pub(super) fn best_two(scores: &[f64]) -> (usize, Option<usize>) {
     (first, best(Some(first)))
 }
 
-/// What each edge says: its similarity, or exp(T · (similarity − `highest`)) where there is a temperature. In f64, which
-/// still tells e⁻⁵⁰⁰ from nothing: what decides in the end, when the nearest are gone, is as small as that.
-pub(super) fn weights(similarities: &[f32], temperature: Option<f32>, highest: f32) -> impl Iterator<Item = f64> {
-    similarities.iter().map(move |similarity| match temperature {
-        Some(temperature) => (f64::from(temperature) * f64::from(similarity - highest)).exp(),
-        None => f64::from(*similarity),
-    })
+/// What each edge contributes by a rule. In f64, which still tells e⁻⁵⁰⁰ from nothing: what decides in the end, when the
+/// nearest are gone, is as small as that.
+pub(super) fn contributions<'a>(rule: &'a Rule, similarities: &'a [f32]) -> impl Iterator<Item = f64> + 'a {
+    const PLAIN: Scale = Scale { factor: 1.0, aggregate: Aggregate::Sum };
+    similarities.iter().map(|&similarity| rule.contribution(similarity, PLAIN, 1))
 }
 
 /// How many edges must go, those first that say most, until the sum or the mean of what the rest says is below `rival`; all
@@ -177,8 +176,8 @@ mod tests {
 
     #[test]
     fn a_flip_is_found_where_the_rival_is_far_smaller_than_the_rounding_of_the_sum() {
-        let own: Vec<f64> = weights(&[1.0, 0.9, 0.1], Some(64.0), 1.0).collect();
-        let rival = weights(&[0.3], Some(64.0), 1.0).sum();
+        let own: Vec<f64> = contributions(&Rule::nca(64.0).unwrap(), &[1.0, 0.9, 0.1]).collect();
+        let rival = contributions(&Rule::nca(64.0).unwrap(), &[0.3]).sum();
         assert_eq!(flip_count(own, Aggregate::Sum, rival), 2);
     }
 

@@ -62,7 +62,14 @@ impl<T: Real> Direction<T> {
     }
 
     /// Turns the saved gates into their gradients and returns the recurrent weight's gradient `[units, 4 · units]`.
-    pub(super) fn backward(&mut self, grad: &[T], weight: &[T], units: usize, steps: &Steps, direction: usize) -> Vec<T> {
+    pub(super) fn backward(
+        &mut self,
+        grad: &[T],
+        weight: &[T],
+        units: usize,
+        steps: &Steps,
+        direction: usize,
+    ) -> Vec<T> {
         let widest = steps.sizes.first().copied().unwrap_or(0);
         let mut carried_hidden = vec![T::zero(); widest * units];
         let mut carried_cell = vec![T::zero(); widest * units];

@@ -13,15 +13,32 @@ fn near_edges_decide_where_rules_look_at_them_and_far_ones_where_all_count() {
     let many_alike = Weighed::new(&[0.5; 200]);
     let few_near = Weighed::new(&[&[0.9; 10][..], &[0.1; 190]].concat());
     let candidates = [many_alike, few_near];
-    assert_eq!(Rule::ALL.map(|rule| rule.choose(&candidates).0), [0, 0, 1, 1, 1, 1, 1, 1]);
+    assert_eq!(Measured::ALL.map(|rule| rule.choose(&candidates).0), [0, 0, 1, 1, 1, 1, 1, 1]);
 }
 
 #[test]
 fn the_nearest_carry_all_of_a_mean_of_the_nearest() {
     let weighed = Weighed::new(&[&[0.8; 10][..], &[0.4; 190]].concat());
-    let coverage = |rule: Rule| CITED.map(|count| (rule.coverage(&weighed, count) * 1e4).round() / 1e4);
-    assert_eq!(coverage(Rule::Nearest(0)), [1.0, 1.0]);
-    assert_eq!(coverage(Rule::Nearest(1)), [0.1818, 1.0]);
+    let coverage = |rule: Measured| CITED.map(|count| (rule.coverage(&weighed, count) * 1e4).round() / 1e4);
+    assert_eq!(coverage(Measured::Nearest(0)), [1.0, 1.0]);
+    assert_eq!(coverage(Measured::Nearest(1)), [0.1818, 1.0]);
+}
+
+#[test]
+fn the_scores_of_many_rules_at_once_are_those_of_each_rule() {
+    const PLAIN: crate::rule::Scale = crate::rule::Scale { factor: 1.0, aggregate: Aggregate::Sum };
+    let mut random = crate::random::Random::new(11);
+    let similarities: Vec<f32> = (0..3000).map(|_| (0.3 * random.normal()).clamp(-1.0, 1.0)).collect();
+    let weighed = Weighed::new(&similarities);
+    for measured in Measured::ALL {
+        let rule = measured.rule();
+        let mut counted = similarities.clone();
+        counted.sort_by(|a, b| b.total_cmp(a));
+        counted.truncate(rule.neighbors().unwrap_or(counted.len()));
+        let expected = rule.score(rule.total(&counted, PLAIN, 1));
+        let found = measured.score(&weighed);
+        assert!((found - expected).abs() < 1e-4 * expected.abs().max(1.0), "{rule:?}: {found} instead of {expected}");
+    }
 }
 
 /// Four training edges along the axes; the candidates of the first word are along two of them, the better one first.
@@ -43,7 +60,7 @@ fn words_of_a_block_are_decided_apart_and_flips_counted_only_where_asked() {
     assert_eq!(decided.iter().map(|own| own.right).collect::<Vec<_>>(), [[true; 8], [false; 8], [true; 8]]);
     assert_eq!(decided[0].flips[0], Some(Flip { edges: 3, of: 4 }));
     assert!(decided[1..].iter().all(|own| own.flips.iter().all(Option::is_none)));
-    assert!(decided[0].flips.iter().filter(|flip| flip.is_some()).count() == Rule::FLIPPED.len());
+    assert!(decided[0].flips.iter().filter(|flip| flip.is_some()).count() == Measured::FLIPPED.len());
 }
 
 #[test]

@@ -15,24 +15,24 @@ fn frequent_and_rare() -> (Vec<f32>, [Range<usize>; 2]) {
 fn by_the_sum_frequency_decides_and_by_the_mean_similarity() {
     let (similarities, ranges) = frequent_and_rare();
     let decided = decide(&similarities, &ranges, Some(1), false);
-    let right = |rule: Rule| Rule::ALL.iter().position(|own| *own == rule).map(|at| decided.right[at]);
-    assert_eq!(right(Rule::All(Aggregate::Sum)), Some(false));
-    assert_eq!(right(Rule::All(Aggregate::Mean)), Some(true));
-    assert_eq!(right(Rule::Nca(0, Aggregate::Sum)), Some(true));
+    let right = |rule: Measured| Measured::ALL.iter().position(|own| *own == rule).map(|at| decided.right[at]);
+    assert_eq!(right(Measured::All(Aggregate::Sum)), Some(false));
+    assert_eq!(right(Measured::All(Aggregate::Mean)), Some(true));
+    assert_eq!(right(Measured::Nca(0, Aggregate::Sum)), Some(true));
     // Two votes of 0.95 against eight of 0.3.
-    assert_eq!(right(Rule::Nearest(0)), Some(false));
+    assert_eq!(right(Measured::Nearest(0)), Some(false));
 }
 
 #[test]
 fn a_label_that_training_never_showed_is_wrong_by_every_rule() {
     let (similarities, ranges) = frequent_and_rare();
-    assert_eq!(decide(&similarities, &ranges, None, false).right, [false; Rule::ALL.len()]);
+    assert_eq!(decide(&similarities, &ranges, None, false).right, [false; Measured::ALL.len()]);
 }
 
 #[test]
 fn coverage_grows_to_all_of_the_evidence_of_the_chosen_label() {
     let (similarities, ranges) = frequent_and_rare();
-    for (rule, [ten, hundred]) in Rule::ALL.iter().zip(decide(&similarities, &ranges, None, false).coverage) {
+    for (rule, [ten, hundred]) in Measured::ALL.iter().zip(decide(&similarities, &ranges, None, false).coverage) {
         assert!(ten <= hundred + 1e-9 && (hundred - 1.0).abs() < 1e-5, "{rule:?}: {ten} {hundred}");
     }
     let by_sum = decide(&similarities, &ranges, None, false).coverage[1];
@@ -73,9 +73,9 @@ fn the_sum_and_the_mean_choose_the_labels_that_fast_mode_chooses() {
     let edges = similarities.chunks_exact(support.count()).zip(gold);
     let decided: Vec<_> =
         edges.map(|(own, gold)| decide(own, &ranges, gold.map(|label| label as usize), false)).collect();
-    let tally = tally(&decided, Rule::BASE);
+    let tally = tally(&decided, Measured::BASE);
     for (at, aggregate) in [(0, Aggregate::Mean), (1, Aggregate::Sum)] {
-        assert_eq!(Rule::ALL[at], Rule::All(aggregate));
+        assert_eq!(Measured::ALL[at], Measured::All(aggregate));
         let scorer = fresh.model.scorer(aggregate, &Device::Cpu).unwrap();
         let wanted = accuracies(&[(Task::Labels, &scorer)], &fresh.dev).unwrap()[0];
         let found = tally.rules[at].accuracy;
