@@ -85,6 +85,7 @@ impl EdgeModel {
     }
 
     /// The same network with its edges compared in another way than it was trained for.
+    #[cfg(feature = "lab")]
     pub(crate) fn compared_by(&self, similarity: Similarity) -> Self {
         Self { similarity, ..self.clone() }
     }

@@ -39,7 +39,7 @@ impl Bundle {
             training: About::read(layout).map_or(Value::Null, |about| training(&about)),
             model: json!({
                 "system": model.config.system.to_string(),
-                "fingerprint": hex(&model.fingerprint()?),
+                "fingerprint": self.fingerprint()?,
                 "parameters": parameters,
                 "words": model.tables.vocabulary.word_count(),
                 "labels": model.tables.vocabulary.labels().len(),
@@ -182,7 +182,7 @@ fn bytes(count: u64) -> String {
     String::new()
 }
 
-pub(crate) fn hex(bytes: &[u8]) -> String {
+pub(super) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 

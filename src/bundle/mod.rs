@@ -11,7 +11,6 @@ mod verify;
 
 pub(crate) use about::{About, DevScores};
 pub use info::Info;
-pub(crate) use info::hex;
 pub(crate) use layout::Layout;
 pub use verify::Verified;
 
@@ -78,7 +77,7 @@ impl Bundle {
     }
 
     /// The name of the folder, without the folders it is in.
-    pub(crate) fn name(&self) -> String {
+    pub fn name(&self) -> String {
         let whole = self.path().canonicalize().unwrap_or_else(|_| self.path().to_path_buf());
         whole.file_name().unwrap_or_default().to_string_lossy().into_owned()
     }
@@ -95,6 +94,11 @@ impl Bundle {
     /// Where it computes.
     pub(crate) fn device(&self) -> &Device {
         &self.0.device
+    }
+
+    /// The fingerprint of the model, in hexadecimal: a hash of all that decides what an edge vector is.
+    pub fn fingerprint(&self) -> Result<String> {
+        Ok(info::hex(&self.model().fingerprint()?))
     }
 
     /// Whether it has an index, so that its decisions can be explained.

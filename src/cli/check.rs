@@ -1,7 +1,7 @@
 //! `citree check`: what a treebank holds, every problem it has with its line, and what was read written back.
 
 use crate::error::Error;
-use crate::treebank::{self, Finding, Problem, Sentence, Summary, Writer};
+use crate::treebank::{self, Finding, Problem, Sentence, Summary, write_sentence};
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -54,7 +54,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::from(u8::from(summary.problems > 0)))
 }
 
-/// A remedy is answer with the first problem it is for.
+/// A remedy is printed with the first problem it is for.
 fn write_problem(out: &mut dyn Write, file: &Path, problem: &Problem, new: bool) -> std::io::Result<()> {
     writeln!(out, "{}:{problem}", file.display())?;
     if new { writeln!(out, "  {}", problem.remedy) } else { Ok(()) }
@@ -84,7 +84,7 @@ fn write_summary(out: &mut dyn Write, summary: &Summary) -> std::io::Result<()> 
 
 /// Where `--write` goes: the standard output, or a file that takes its name only when it is whole.
 struct Output {
-    writer: Writer<BufWriter<Box<dyn Write>>>,
+    writer: BufWriter<Box<dyn Write>>,
     temporary: PathBuf,
     target: Option<PathBuf>,
 }
@@ -99,11 +99,11 @@ impl Output {
         } else {
             (Box::new(File::create(&temporary).map_err(Error::io(&temporary))?), Some(path.to_owned()))
         };
-        Ok(Self { writer: Writer::new(BufWriter::new(out)), temporary, target })
+        Ok(Self { writer: BufWriter::new(out), temporary, target })
     }
 
     fn write(&mut self, sentence: &Sentence) -> Result<(), Error> {
-        self.writer.write(sentence).map_err(Error::io(&self.temporary))
+        write_sentence(&mut self.writer, sentence).map_err(Error::io(&self.temporary))
     }
 
     fn finish(mut self) -> Result<(), Error> {

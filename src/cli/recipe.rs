@@ -3,7 +3,6 @@
 use super::progress::step_bar;
 use crate::config::{Aggregate, BertLayers, Config, Preset};
 use crate::encoder::Pretrained;
-use crate::encoder::bert::Features;
 use crate::encoder::pretrained::Sources;
 use crate::treebank::Sentence;
 use std::io::Write;
@@ -85,20 +84,12 @@ impl Recipe {
         let pretrained = Pretrained::install(folder, sources, config.bert.train, resumed, device, &|done, total| {
             show("word vectors", done, total);
         })?;
-        let pretrained = match &pretrained.bert {
-            Some(bert) if !config.bert.train => {
-                bar.reset();
-                let cache = self.cache.clone().or_else(user_cache).unwrap_or_else(|| cache.to_path_buf());
-                let sentences: Vec<&Sentence> = treebanks.into_iter().flatten().collect();
-                let all = config.bert.layers == BertLayers::Mix;
-                let tell = |done: usize, total: usize| {
-                    show("states of BERT", done as u64, total as u64);
-                    !interrupted()
-                };
-                pretrained.with_features(Features::cached(bert, all, &sentences, &cache, &tell)?)
-            }
-            _ => pretrained,
-        };
+        bar.reset();
+        let cache = self.cache.clone().or_else(user_cache).unwrap_or_else(|| cache.to_path_buf());
+        let pretrained = pretrained.with_cached_states(config, treebanks, &cache, &|done, total| {
+            show("states of BERT", done as u64, total as u64);
+            !interrupted()
+        })?;
         bar.finish_and_clear();
         let mut stderr = std::io::stderr();
         if let Some(vectors) = &pretrained.vectors {

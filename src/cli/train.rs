@@ -75,14 +75,8 @@ pub(super) struct Args {
 pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let config = configuration(&args)?;
     let (bundle, layout) = (args.bundle.display(), Layout::of(&args.bundle));
-    let unfinished = layout.is_interrupted();
-    // A run that was killed while it wrote the model has both folders, and resumes like any other.
-    if layout.is_trained() && !(args.resume && unfinished) {
-        anyhow::bail!("{bundle} holds a trained model already; choose another name, or remove it first");
-    }
-    if unfinished && !args.resume {
-        anyhow::bail!("{bundle} holds an interrupted training; go on with --resume, or remove it first");
-    }
+    let start = if args.resume { Start::Resume } else { Start::Fresh };
+    start.check(&layout)?;
     let device = args.machine.start()?;
     let (train, dev) = (read_trees(&args.train)?, read_trees(&args.dev)?);
     let mut progress = Progress::start()?;
@@ -105,7 +99,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
     };
     let pretrained = match args.recipe.pretrained(
         &layout.pretrained(),
-        unfinished,
+        layout.is_interrupted(),
         &layout.training(),
         &config,
         [&train, &dev],

@@ -8,9 +8,11 @@ pub use stored::Sources;
 use super::bert::{Bert, Features};
 use super::vocabulary::{Numbered, Vocabulary};
 use super::word_vectors::WordVectors;
+use crate::config::{BertLayers, Config};
 use crate::error::Result;
 use crate::treebank::Sentence;
 use rayon::prelude::*;
+use std::path::Path;
 use std::sync::Arc;
 
 /// The row of a word that the vectors do not have, and of ROOT.
@@ -33,9 +35,20 @@ impl Pretrained {
         Self { vectors: vectors.map(Arc::new), bert: bert.map(Arc::new), features: None }
     }
 
-    /// The same with frozen states of BERT, which then need not be computed again.
-    pub(crate) fn with_features(&self, features: Features) -> Self {
-        Self { features: Some(Arc::new(features)), ..self.clone() }
+    /// The same with the states of a frozen BERT for these treebanks, from a cache folder or computed into it, so that
+    /// trainings need not compute them again. `progress` gets the sentences done and their number, and returns whether
+    /// to go on. Nothing changes where there is no BERT, or one that is trained along.
+    pub fn with_cached_states(
+        &self,
+        config: &Config,
+        treebanks: [&[Sentence]; 2],
+        cache: &Path,
+        progress: &(dyn Fn(usize, usize) -> bool + Sync),
+    ) -> Result<Self> {
+        let Some(bert) = self.bert.as_ref().filter(|_| !config.bert.train) else { return Ok(self.clone()) };
+        let sentences: Vec<&Sentence> = treebanks.into_iter().flatten().collect();
+        let features = Features::cached(bert, config.bert.layers == BertLayers::Mix, &sentences, cache, progress)?;
+        Ok(Self { features: Some(Arc::new(features)), ..self.clone() })
     }
 
     /// Turns sentences into numbers, with all that is known of their words.

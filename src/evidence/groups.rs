@@ -66,7 +66,7 @@ impl Numbering {
         let sent_id = sentence.sent_id().unwrap_or_default();
         let document = self.number(Grouping::Document, named(document));
         let genre = self.number(Grouping::Genre, named(prefix(sent_id, 1)));
-        // Sentences are answer apart by their number: a sent_id may be missing or come twice.
+        // Sentences are distinguished by their number: a sent_id may be missing or come twice.
         let own = self.sentences;
         self.sentences += 1;
         let words = sentence.words();

@@ -43,7 +43,7 @@ impl SentenceLookup {
 
 impl TrainingEdges {
     /// The number of the edge of a word of a training sentence; `None` where it has none in the index.
-    pub(crate) fn edge_at(&self, sentence: u32, dependent: usize) -> Result<Option<u32>> {
+    pub fn edge_at(&self, sentence: u32, dependent: usize) -> Result<Option<u32>> {
         let places = self.lookup()?;
         let words = |sentence: usize| Some(*places.firsts.get(sentence)?..*places.firsts.get(sentence + 1)?);
         let own = words(sentence as usize).and_then(|words| places.edges.get(words));

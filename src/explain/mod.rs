@@ -85,7 +85,7 @@ impl Explainer {
     }
 
     /// The bundle that it explains from.
-    pub(crate) fn bundle(&self) -> &Bundle {
+    pub fn bundle(&self) -> &Bundle {
         &self.bundle
     }
 

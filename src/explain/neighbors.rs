@@ -70,7 +70,7 @@ impl Explainer {
     }
 
     /// The training edges nearest to a training edge; itself is none of them.
-    pub(crate) fn neighbors_of(&self, edge: u32, query: NeighborQuery) -> Result<EdgeNeighbors> {
+    pub fn neighbors_of(&self, edge: u32, query: NeighborQuery) -> Result<EdgeNeighbors> {
         let (record, _) = self.edges().edge(edge)?;
         let label = self.edges().label(record.label);
         let mut found = EdgeNeighbors::of(record.dependent as usize, record.head as usize, label);

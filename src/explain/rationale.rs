@@ -252,7 +252,7 @@ impl Explainer {
     }
 
     /// The likeliest heads and the likeliest labels of a word but those that were chosen.
-    pub(crate) fn others(&self, analysis: &Analysis, word: usize, count: usize) -> Result<[Vec<RunnerUp>; 2]> {
+    pub fn others(&self, analysis: &Analysis, word: usize, count: usize) -> Result<[Vec<RunnerUp>; 2]> {
         let decisions = self.parser.decisions(analysis, &[word])?.pop();
         Ok(decisions.map_or([Vec::new(), Vec::new()], |decisions| {
             decisions.map(|decision| {

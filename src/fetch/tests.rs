@@ -80,7 +80,7 @@ fn ewt() -> Release {
     Release::new("UD_English-EWT", "2.7", None).unwrap()
 }
 
-/// Fetches with hardly a pause between attempts, and around any proxy that the machine may be answer to use.
+/// Fetches with hardly a pause between attempts, and around any proxy that the machine may be configured to use.
 fn fetch_quickly(base: &str, into: &Path, observe: &mut dyn FnMut(Event)) -> Result<Fetched> {
     fetch_within(LONG, base, into, observe)
 }

@@ -149,7 +149,7 @@ pub struct Lab<'a> {
     pub command: &'a str,
 }
 
-/// Answer how far the whole plan is; the only way a laboratory shows itself. Work is counted in words of training.
+/// Follows the progress of the whole plan. Work is counted in words of training.
 pub trait Watcher: Sync {
     /// How much there is to do.
     fn plan(&self, _words: u64) {}

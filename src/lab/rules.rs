@@ -125,7 +125,7 @@ fn notes(subject: &str, heads: &Tally, labels: &Tally) -> Vec<String> {
              median over the words of the first {FLIPS} sentences that have a runner-up ({} for heads, {} for labels). For \
              labels only edges of the chosen label go, and the share is of these. It is not counted for the nearest, where \
              other edges take the place of those that go, nor beyond T = 256, where the weights of far edges are too small \
-             to be answer from nothing.",
+             to be told from nothing.",
             heads.flipped, labels.flipped
         ),
         "Sum or mean for labels: the paper's formula adds up, which multiplies each label's score by its frequency. Every \

@@ -17,7 +17,7 @@ use tokio_io_timeout::TimeoutStream;
 /// The most bytes of request line and headers.
 const HEADER_BYTES: usize = 16 << 10;
 
-/// Accepts connections until answer to stop, then lets open requests finish; whether all did in time.
+/// Accepts connections until it is asked to stop, then lets open requests finish; whether all did in time.
 pub(super) async fn serve(listener: TcpListener, router: Router, app: &App, mut stop: watch::Receiver<bool>) -> bool {
     let limits = *app.limits();
     let graceful = GracefulShutdown::new();

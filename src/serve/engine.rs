@@ -30,10 +30,10 @@ pub(super) trait Work: Send + Sync + 'static {
     /// The answer to an request that could not be answered even alone, because of a panic or otherwise.
     fn failed(&self, panicked: bool) -> Self::Answer;
 
-    /// Answer of every round how many requests were taken together.
+    /// Called with the number of requests of every batch.
     fn taken(&self, requests: usize);
 
-    /// Answer how much waits, whenever that changes.
+    /// Called with the size of the queue whenever it changes.
     fn waits(&self, size: usize);
 }
 

@@ -1,6 +1,6 @@
 //! Snapshots of the bundle that is served: one for each generation of its index. A request pins one for all of its work.
 
-use crate::bundle::{Bundle, hex};
+use crate::bundle::Bundle;
 use crate::error::Result;
 use crate::explain::Explainer;
 use candle_core::Device;
@@ -76,7 +76,7 @@ impl Snapshot {
         let bundle = Bundle::open_on(path, device)?;
         Ok(Self {
             generation: bundle.index()?.index().generation(),
-            fingerprint: hex(&bundle.model().fingerprint()?),
+            fingerprint: bundle.fingerprint()?,
             system: bundle.model().config.system.to_string(),
             explainer: bundle.explainer()?,
         })

@@ -35,7 +35,7 @@ pub enum Flow {
     Stop,
 }
 
-/// Answer what happens in a training run; the only way it shows itself.
+/// Follows a training run. The library itself prints nothing.
 pub trait Observer: Sync {
     /// After every batch.
     fn step(&mut self, _report: &StepReport) -> Flow {
@@ -140,6 +140,22 @@ pub enum Start<'a> {
     From(&'a Bundle),
 }
 
+impl Start<'_> {
+    /// Refuses to train over what is there: a trained model, or a training that can be resumed.
+    pub(crate) fn check(&self, layout: &Layout) -> Result<()> {
+        let resumed = matches!(self, Self::Resume);
+        let refuse = |found: &str, remedy: &str| Err(Error::unfit(layout.folder(), "a new bundle", found, remedy));
+        // A run that was killed while it wrote the model has both folders, and resumes like any other.
+        if layout.is_trained() && !(resumed && layout.is_interrupted()) {
+            return refuse("a trained model", "choose another name, or remove it first");
+        }
+        if layout.is_interrupted() && !resumed {
+            return refuse("an interrupted training", "go on with --resume, or remove it first");
+        }
+        Ok(())
+    }
+}
+
 /// What to learn, and from what.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan<'a> {
@@ -156,6 +172,7 @@ pub struct Plan<'a> {
 }
 
 /// Models that were trained together, and how that went.
+#[cfg(feature = "lab")]
 #[derive(Clone, Debug)]
 pub(crate) struct Finished {
     /// What words and labels are to them.
@@ -168,6 +185,7 @@ pub(crate) struct Finished {
 
 /// Trains the models of one stage alone, in a folder that keeps all there is of it: called again it goes on where it was
 /// stopped, and once finished it costs no more than summing the support. Stopped by the observer it returns `None`.
+#[cfg(feature = "lab")]
 pub(crate) fn train_stage(
     plan: &Plan,
     stage: Stage,
@@ -219,6 +237,7 @@ impl Bundle {
 pub fn train(plan: &Plan, bundle: &Path, start: Start<'_>, observer: &mut dyn Observer) -> Result<Option<Bundle>> {
     let Plan { config, pretrained, device, .. } = *plan;
     let layout = Layout::of(bundle);
+    start.check(&layout)?;
     let (tables, data) = plan.begin()?;
     let folder = layout.training();
     prepare(&folder, config, &data, matches!(start, Start::Resume))?;

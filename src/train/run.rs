@@ -184,6 +184,7 @@ impl<'a> Run<'a> {
     }
 
     /// The same with the support of the best models summed.
+    #[cfg(feature = "lab")]
     pub(crate) fn finish(self, folder: &Path, observer: &mut dyn Observer) -> Result<Option<Vec<Trained>>> {
         let (config, data, vocabulary) = (self.config, self.data, &self.tables.vocabulary);
         let Some(mut models) = self.best(folder, observer)? else { return Ok(None) };

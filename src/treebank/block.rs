@@ -214,7 +214,7 @@ impl BlockParser {
                     .remedy("remove the comments, or the blank line after them"),
             );
         }
-        // With unsound ids a head cannot be answer right from wrong.
+        // With unsound ids a head cannot be checked.
         if !self.ids_sound {
             return;
         }

@@ -10,7 +10,7 @@ use std::io::BufRead;
 
 /// What a treebank holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub(crate) struct Summary {
+pub struct Summary {
     /// The sentences that could be read.
     pub sentences: u64,
     /// The sentences that could not.
@@ -33,7 +33,7 @@ pub(crate) struct Summary {
 
 /// What comes up while a treebank is looked through, in the order of the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Finding {
+pub enum Finding {
     /// Something is wrong; a sentence that can be read follows its problems.
     Problem(Problem),
     /// A sentence that could be read.
@@ -42,10 +42,7 @@ pub(crate) enum Finding {
 
 /// Looks through a treebank and reports every problem, trees included, and every sentence that can be read. Memory does
 /// not grow with the file. Ends early only if the file cannot be read or `report` fails.
-pub(crate) fn check<R: BufRead>(
-    mut reader: Reader<R>,
-    mut report: impl FnMut(Finding) -> Result<()>,
-) -> Result<Summary> {
+pub fn check<R: BufRead>(mut reader: Reader<R>, mut report: impl FnMut(Finding) -> Result<()>) -> Result<Summary> {
     let mut summary = Summary::default();
     while let Some(block) = reader.next_parsed()? {
         let mut problems = block.problems;

@@ -15,10 +15,9 @@ mod text;
 mod tree;
 mod writer;
 
-pub(crate) use check::{Finding, Summary, check};
-pub(crate) use problem::Problem;
+pub use check::{Finding, Summary, check};
+pub use problem::Problem;
 pub use reader::{Reader, open, read_all, read_trees};
 pub use sentence::{EmptyNode, MultiwordToken, Sentence, Word};
 pub(crate) use text::Splits;
-pub(crate) use writer::Writer;
 pub use writer::write_sentence;

@@ -13,7 +13,7 @@ const TOKEN_WIDTH: usize = 40;
 
 /// One flaw of a treebank file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Problem {
+pub struct Problem {
     /// The line, from 1.
     pub line: u64,
     /// The column of the CoNLL-U line, 1 (ID) to 10 (MISC).

@@ -3,28 +3,6 @@
 use super::sentence::{Sentence, Word};
 use std::io::{self, Write};
 
-/// Writes sentences one after the other.
-pub(crate) struct Writer<W: Write> {
-    out: W,
-}
-
-impl<W: Write> Writer<W> {
-    /// Writes to `out`; buffer it if it is a file.
-    pub(crate) fn new(out: W) -> Self {
-        Self { out }
-    }
-
-    /// Writes one sentence and the blank line after it.
-    pub(crate) fn write(&mut self, sentence: &Sentence) -> io::Result<()> {
-        write_sentence(&mut self.out, sentence)
-    }
-
-    /// Brings everything written so far to where it goes.
-    pub(crate) fn flush(&mut self) -> io::Result<()> {
-        self.out.flush()
-    }
-}
-
 /// Writes one sentence and the blank line after it.
 pub fn write_sentence(out: &mut impl Write, sentence: &Sentence) -> io::Result<()> {
     for comment in &sentence.comments {

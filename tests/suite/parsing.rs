@@ -1,4 +1,4 @@
-//! Parsing: trees come out, input is kept, bad input is answer, the batch never matters.
+//! Parsing: trees come out, input is kept, bad input is refused with a message, the batch changes no decision.
 
 use crate::sandbox::{Sandbox, stderr, stdout};
 use citree::config::{Aggregate, Config, Preset};

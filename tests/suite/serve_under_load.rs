@@ -1,4 +1,4 @@
-//! A server among clients that ask for too much, too slowly or all at once, and while it is answer to stop or to change.
+//! A server among clients that ask for too much, too slowly or all at once, and while it is asked to stop or to switch generations.
 
 use crate::sandbox::{Sandbox, stderr};
 use crate::server::{Server, eventually, rest};

@@ -21,7 +21,7 @@ const CHUNK: usize = 512;
 const BATCH: usize = 32;
 const REMEDY: &str = "delete the file: it is made anew when it is needed";
 
-/// Answer how many of all sentences are done; says whether to go on.
+/// Gets the sentences done and their number; returns whether to go on.
 pub(super) type Tell<'a> = &'a (dyn Fn(usize, usize) -> bool + Sync);
 
 /// States of every position of sentences, `[position][layer][dimension]`.

@@ -1,7 +1,7 @@
 //! Plain text cut into words the way a treebank does it: by Unicode words, corrected by what the treebank shows.
 //!
 //! Two tables are learnt. One says at which places between letters, digits and punctuation a token ends (`it.` but
-//! `Mr.`, `:)`, `U.S.`); the other how a token becomes several words (`don't` → `do` `n't`), answer by endings, so that
+//! `Mr.`, `:)`, `U.S.`); the other how a token becomes several words (`don't` → `do` `n't`), recognised by endings, so that
 //! `Zoe's` is split though it was never seen. What neither knows is cut where Unicode (UAX 29) sees a word's end.
 
 mod atoms;

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// The longest ending, in characters, that a split is learnt for.
 const LONGEST_ENDING: usize = 7;
 
-/// A split answer by its end, so that it serves other words of the same ending: take the tail off the unit, add some to
+/// A split recognised by its end, so that it serves other words of the same ending: take the tail off the unit, add some to
 /// what remains, that is the first word; then come the further words. All in lower case.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(super) struct WordSplit {

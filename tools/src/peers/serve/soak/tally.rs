@@ -5,7 +5,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// Most kinds of failure that are answer apart: some messages have numbers in them.
+/// Most kinds of failure that are counted separately: some messages have numbers in them.
 const MOST_FAILURES: usize = 50;
 
 /// How a request ended.
