@@ -2,8 +2,8 @@
 
 use crate::sandbox::{Sandbox, model_files, stderr, stdout};
 use candle_core::Device;
+use citree::Pretrained;
 use citree::config::{Config, Preset};
-use citree::encoder::Pretrained;
 use citree::train::{Flow, Observer, Plan, Silent, Start, StepReport, train};
 use citree::treebank::starter;
 use std::path::Path;
@@ -37,7 +37,7 @@ fn the_same_seed_gives_the_same_bytes_with_one_thread_and_with_two() {
 fn a_run_killed_at_any_moment_resumes_to_the_result_of_an_undisturbed_one() {
     let sandbox = Sandbox::new();
     let started = Instant::now();
-    sandbox.trained("undisturbed.citree");
+    sandbox.train_anew("undisturbed.citree", &[]);
     let undisturbed = started.elapsed();
     let mut kills = 0;
     let mut resume: &[&str] = &[];
@@ -76,7 +76,7 @@ fn a_run_killed_at_any_moment_resumes_to_the_result_of_an_undisturbed_one() {
 fn ctrl_c_stops_after_the_batch_says_how_to_go_on_and_loses_nothing() {
     let sandbox = Sandbox::new();
     sandbox.write("tiny.toml", &crate::sandbox::TINY.replace("epochs = 3", "epochs = 12"));
-    sandbox.trained("undisturbed.citree");
+    sandbox.train_anew("undisturbed.citree", &[]);
     let args = sandbox.training("stopped.citree");
     let mut child = sandbox.command(&args).stderr(Stdio::piped()).spawn().unwrap();
     // In the middle of an epoch, after the first checkpoint.
@@ -117,7 +117,7 @@ fn a_run_stopped_in_its_first_epoch_resumes_to_the_result_of_an_undisturbed_one(
         let plan = Plan { config: &config, pretrained: &none, train: &train_set, dev: &dev, device: &device };
         train(&plan, bundle, start, observer).unwrap()
     };
-    let model = run(&whole, Start::Fresh, &mut Silent).unwrap();
+    let trained = run(&whole, Start::Fresh, &mut Silent).unwrap();
     assert!(run(&stopped, Start::Fresh, &mut AtOnce).is_none());
     assert!(run(&stopped, Start::Resume, &mut AtOnce).is_none());
     run(&stopped, Start::Resume, &mut Silent).unwrap();
@@ -125,8 +125,8 @@ fn a_run_stopped_in_its_first_epoch_resumes_to_the_result_of_an_undisturbed_one(
 
     // A run that starts from a model is resumed from there, too.
     let tuned = [sandbox.path("tuned.citree"), sandbox.path("tuned-stopped.citree")];
-    run(&tuned[0], Start::From(&model), &mut Silent).unwrap();
-    assert!(run(&tuned[1], Start::From(&model), &mut AtOnce).is_none());
+    run(&tuned[0], Start::From(trained.model()), &mut Silent).unwrap();
+    assert!(run(&tuned[1], Start::From(trained.model()), &mut AtOnce).is_none());
     run(&tuned[1], Start::Resume, &mut Silent).unwrap();
     assert!(model_files(&tuned[0]) == model_files(&tuned[1]));
     assert!(model_files(&tuned[0]) != model_files(&whole));
@@ -179,8 +179,7 @@ fn all_six_systems_train_and_parse() {
     let sandbox = Sandbox::new();
     for system in ["WWd", "WWc", "WId", "WIc", "IId", "IIc"] {
         let bundle = format!("{system}.citree");
-        let output = sandbox.citree(&[&sandbox.training(&bundle)[..], &["--system", system]].concat());
-        assert_eq!(output.status.code(), Some(0), "{system}: {}", stderr(&output));
+        sandbox.trained_with(&bundle, &["--system", system]);
         let parsed = sandbox.citree(&["parse", &bundle, "dev.conllu"]);
         assert_eq!(parsed.status.code(), Some(0), "{system}: {}", stderr(&parsed));
         sandbox.write("parsed.conllu", &stdout(&parsed));
