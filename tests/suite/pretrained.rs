@@ -5,8 +5,9 @@ use candle_core::Device;
 use citree::Bundle;
 use citree::config::Aggregate;
 use citree::explain::Options;
-use citree::internals::{Batch, best, gold_edges};
+use citree::internals::{Batch, Model, best, gold_edges};
 use citree::treebank::{read_trees, starter};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
@@ -109,6 +110,28 @@ fn fast_mode_decides_as_all_training_edges_together_with_every_kind_of_input() {
                 assert!(ours == theirs || (explained[ours] - explained[theirs]).abs() < 2e-3, "{way:?}");
             }
         }
+    }
+}
+
+#[test]
+fn the_fingerprint_taken_while_reading_is_that_of_the_parameters() {
+    let sandbox = sandbox();
+    let mut seen = BTreeSet::new();
+    for (at, way) in std::iter::once(Vec::new()).chain(ways()).enumerate() {
+        let name = format!("{at}.citree");
+        sandbox.trained_with(&name, &way);
+        let bundle = Bundle::open(sandbox.path(&name)).unwrap();
+        let Model { config, tables, pretrained, heads, labels, .. } = bundle.model().clone();
+        let computed = Model::new(config, tables, pretrained, heads, labels);
+        let read = bundle.model().fingerprint().unwrap();
+        assert_eq!(read, computed.fingerprint().unwrap(), "{way:?}");
+        assert!(seen.insert(read), "{way:?} has the fingerprint of another model");
+        let parameters = &computed.heads.parameters;
+        let (_, parameter) = parameters.iter().next().unwrap();
+        parameter.set(&(parameter.as_tensor() + 1e-3).unwrap()).unwrap();
+        let Model { config, tables, pretrained, heads, labels, .. } = computed;
+        let changed = Model::new(config, tables, pretrained, heads, labels).fingerprint().unwrap();
+        assert_ne!(changed, read, "{way:?}: a parameter makes no difference");
     }
 }
 

@@ -4,6 +4,7 @@ use crate::sandbox::{Sandbox, model_files, stderr, stdout};
 use candle_core::Device;
 use citree::Pretrained;
 use citree::config::{Config, Preset};
+use citree::evidence::Step;
 use citree::train::{Flow, Observer, Plan, Silent, Start, StepReport, train};
 use citree::treebank::starter;
 use std::path::Path;
@@ -130,6 +131,56 @@ fn a_run_stopped_in_its_first_epoch_resumes_to_the_result_of_an_undisturbed_one(
     run(&tuned[1], Start::Resume, &mut Silent).unwrap();
     assert!(model_files(&tuned[0]) == model_files(&tuned[1]));
     assert!(model_files(&tuned[0]) != model_files(&whole));
+}
+
+/// Ends a training, as a kill would, when the model is written and the index is not.
+struct WhileIndexing;
+impl Observer for WhileIndexing {
+    fn indexing(&self, step: Step) {
+        assert!(!matches!(step, Step::Indexing(_)), "on purpose");
+    }
+}
+
+#[test]
+fn a_training_that_ends_while_it_builds_the_index_resumes_to_a_whole_bundle() {
+    let sandbox = Sandbox::new();
+    let config = Config::load(Preset::Small, &sandbox.path("tiny.toml")).unwrap();
+    let (train_set, dev) = (starter::train()[..60].to_vec(), starter::dev()[..20].to_vec());
+    let path = sandbox.path("run.citree");
+    let (none, device) = (Pretrained::default(), Device::Cpu);
+    let plan = Plan { config: &config, pretrained: &none, train: &train_set, dev: &dev, device: &device };
+    let ended = || train(&plan, &path, Start::Fresh, &mut WhileIndexing);
+    assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(ended)).is_err(), "the index was built");
+    assert!(path.join("training").exists(), "there is something to resume");
+
+    let again = sandbox.citree(&sandbox.training("run.citree"));
+    assert_eq!(again.status.code(), Some(2));
+    assert!(stderr(&again).contains("--resume"), "{}", stderr(&again));
+    let resumed = sandbox.citree(&[&sandbox.training("run.citree")[..], &["--resume"]].concat());
+    assert_eq!(resumed.status.code(), Some(0), "{}", stderr(&resumed));
+    assert_eq!(sandbox.citree(&["verify", "run.citree"]).status.code(), Some(0));
+    assert!(!path.join("training").exists());
+    sandbox.trained("whole.citree");
+    assert!(model_files(&path) == model_files(&sandbox.path("whole.citree")));
+}
+
+#[test]
+fn a_bundle_knows_its_scores_on_the_dev_set() {
+    let sandbox = Sandbox::new();
+    sandbox.trained("t.citree");
+    let info = stdout(&sandbox.citree(&["info", "t.citree", "--format", "json"]));
+    let info: serde_json::Value = serde_json::from_str(&info).unwrap();
+    for decode in ["greedy", "mst"] {
+        let parsed = sandbox.citree(&["parse", "t.citree", "dev.conllu", "--decode", decode]);
+        sandbox.write("parsed.conllu", &stdout(&parsed));
+        let scores = stdout(&sandbox.citree(&["eval", "dev.conllu", "parsed.conllu", "--json"]));
+        let scores: serde_json::Value = serde_json::from_str(&scores).unwrap();
+        for (name, score) in [("UAS", "uas"), ("LAS", "las_subtypes")] {
+            let wanted = scores["with_punctuation"][score]["f1"].as_f64().unwrap() * 100.0;
+            let known = info["training"][format!("dev {decode}")][name].as_f64().unwrap();
+            assert!((known - wanted).abs() < 0.01, "{decode} {name}: {known}, but {wanted} by `citree eval`");
+        }
+    }
 }
 
 #[cfg(unix)]

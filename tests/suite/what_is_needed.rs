@@ -40,9 +40,12 @@ pub fn is_missing(test: &str, need: &str) -> bool {
     missing
 }
 
-/// The path of something beside the repository.
+/// The path of something beside the repository, or below `CITREE_SHARED` where that names a folder.
 pub fn beside(need: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join(need)
+    match std::env::var_os("CITREE_SHARED") {
+        Some(shared) => Path::new(&shared).join(need.trim_start_matches("../shared/")),
+        None => Path::new(env!("CARGO_MANIFEST_DIR")).join(need),
+    }
 }
 
 /// CI installs all but what lies beside the repository.
