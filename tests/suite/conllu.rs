@@ -3,9 +3,9 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
+use crate::what_is_needed::{EWT, IMST, ROUNDTRIP, beside, needs};
 use citree::treebank::{Reader, Sentence, read_all, read_trees, write_sentence};
 use std::io::{BufReader, Read};
-use std::path::{Path, PathBuf};
 
 /// Valid, with everything CoNLL-U has: comments, a range, empty nodes at the start, in a range and before one, DEPS,
 /// MISC, a form with a space, and forms that look like other things.
@@ -63,25 +63,16 @@ fn with_line(number: usize, line: &str) -> String {
     lines.join("\n") + "\n\n"
 }
 
-fn shared_treebanks() -> Option<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/treebanks");
-    if !folder.is_dir() {
-        println!("skipped: no treebanks at {}", folder.display());
-        return None;
-    }
-    Some(folder)
-}
-
 #[test]
 fn the_dev_files_of_four_treebanks_come_back_byte_for_byte() {
-    let Some(folder) = shared_treebanks() else { return };
-    for (file, count) in [
-        ("en_ewt-2.7/en_ewt-ud-dev.conllu", 2002),
-        ("tr_imst-2.7/tr_imst-ud-dev.conllu", 988),
-        ("roundtrip/fi_tdt-ud-dev.conllu", 1364),
-        ("roundtrip/it_isdt-ud-dev.conllu", 564),
+    needs!(EWT, IMST, ROUNDTRIP);
+    for (folder, file, count) in [
+        (EWT, "en_ewt-ud-dev.conllu", 2002),
+        (IMST, "tr_imst-ud-dev.conllu", 988),
+        (ROUNDTRIP, "fi_tdt-ud-dev.conllu", 1364),
+        (ROUNDTRIP, "it_isdt-ud-dev.conllu", 564),
     ] {
-        let path = folder.join(file);
+        let path = beside(folder).join(file);
         let sentences = read_all(&path).unwrap();
         assert_eq!(sentences.len(), count, "{file}");
         assert!(written(&sentences) == std::fs::read(&path).unwrap(), "{file} changed");

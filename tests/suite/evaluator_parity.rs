@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 use super::perturb::{Draft, Random};
+use crate::what_is_needed::{EWT, IMST, ROUNDTRIP, UDTOOLS, beside, needs};
 use citree::evaluate::{Score, Scores, evaluate};
 use citree::treebank::{Reader, Sentence, Splits, read_all, write_sentence};
 use serde_json::Value;
@@ -187,14 +188,24 @@ print(json.dumps(out))
 
 #[test]
 fn every_figure_equals_that_of_the_official_package() {
-    let has_package = Command::new("python3").args(["-c", "import udtools.udeval"]).output();
-    if !has_package.is_ok_and(|output| output.status.success()) {
-        println!("skipped: python3 has no udtools (pip install udtools)");
-        return;
-    }
+    needs!(UDTOOLS);
+    let starter = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/treebank/starter");
+    compare_with_official(&["dev", "train"].map(|part| starter.join(format!("{part}.conllu"))));
+}
+
+#[test]
+fn every_figure_of_real_treebanks_equals_that_of_the_official_package() {
+    needs!(UDTOOLS, EWT, IMST, ROUNDTRIP);
+    let files = [(EWT, "en_ewt"), (IMST, "tr_imst"), (ROUNDTRIP, "fi_tdt"), (ROUNDTRIP, "it_isdt")];
+    compare_with_official(&files.map(|(folder, code)| beside(folder).join(format!("{code}-ud-dev.conllu"))));
+}
+
+/// At most 150 sentences of each file, so that it stays quick.
+fn compare_with_official(files: &[PathBuf]) {
     let folder = tempfile::tempdir().unwrap();
     let mut compared = 0;
-    for (number, gold) in treebanks().into_iter().enumerate() {
+    for (number, file) in files.iter().enumerate() {
+        let gold: Vec<Sentence> = read_all(file).unwrap().into_iter().take(150).collect();
         let mut random = Random(number as u64);
         let system = |tokens: bool, random: &mut Random| {
             let text: String = gold.iter().map(|sentence| Draft::new(sentence).perturbed(tokens, random)).collect();
@@ -212,26 +223,7 @@ fn every_figure_equals_that_of_the_official_package() {
             compared += 1;
         }
     }
-    println!("{compared} pairs of files compared with udtools");
-    assert!(compared >= 8);
-}
-
-/// The starter treebank, and what is in `../shared`, at most 150 sentences of each so that it stays quick.
-fn treebanks() -> Vec<Vec<Sentence>> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let mut paths: Vec<PathBuf> =
-        ["dev", "train"].map(|part| root.join(format!("src/treebank/starter/{part}.conllu"))).into();
-    for file in ["en_ewt-2.7/en_ewt", "tr_imst-2.7/tr_imst", "roundtrip/fi_tdt", "roundtrip/it_isdt"] {
-        paths.push(root.join(format!("../shared/treebanks/{file}-ud-dev.conllu")));
-    }
-    let there = paths.into_iter().filter(|path| {
-        let there = path.is_file();
-        if !there {
-            println!("skipped: no {}", path.display());
-        }
-        there
-    });
-    there.map(|path| read_all(&path).unwrap().into_iter().take(150).collect()).collect()
+    assert_eq!(compared, 4 * files.len());
 }
 
 /// The text of a treebank cut into words by what its first sentences teach, each word attached to the one before it.

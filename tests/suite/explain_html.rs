@@ -2,8 +2,9 @@
 
 use crate::browser::Browser;
 use crate::sandbox::Sandbox;
-use candle_core::Device;
-use citree::explain::{By, Explainer, Explanation, Options, Settings, html};
+use crate::what_is_needed::{BROWSER, needs};
+use citree::Bundle;
+use citree::explain::{By, Explanation, Options, html};
 use citree::treebank::{Reader, Sentence};
 use serde_json::json;
 
@@ -25,7 +26,7 @@ const TREEBANK: &str = "\
 /// The sentences as a small model reads them; of the second, only the first word is explained.
 fn explained(sandbox: &Sandbox) -> Vec<Explanation> {
     sandbox.trained("t.citree");
-    let explainer = Explainer::open(&sandbox.path("t.citree"), Settings::default(), &Device::Cpu).unwrap();
+    let explainer = Bundle::open(sandbox.path("t.citree")).unwrap().explainer().unwrap();
     let sentences: Vec<Sentence> = Reader::new(TREEBANK.as_bytes(), "page").collect::<Result<_, _>>().unwrap();
     let all = Options { count: 4, by: vec![By::Label, By::Prefix(1)], ..Options::default() };
     let first = Options { words: vec![1], ..all.clone() };
@@ -37,7 +38,8 @@ fn explained(sandbox: &Sandbox) -> Vec<Explanation> {
 
 #[test]
 fn a_reader_opens_edges_by_mouse_keyboard_and_link_and_a_treebank_cannot_run_script() {
-    let Some(browser) = Browser::start() else { return };
+    needs!(BROWSER);
+    let browser = Browser::start();
     let sandbox = Sandbox::new();
     let explained = explained(&sandbox);
     let page = html::page(&explained, "Two sentences");
@@ -113,7 +115,8 @@ fn a_reader_opens_edges_by_mouse_keyboard_and_link_and_a_treebank_cannot_run_scr
 
 #[test]
 fn even_script_that_escaping_missed_does_not_run() {
-    let Some(browser) = Browser::start() else { return };
+    needs!(BROWSER);
+    let browser = Browser::start();
     let sandbox = Sandbox::new();
     let hole = "<script>document.title = 'taken'</script><img src=x onerror=\"document.title = 'taken'\">";
     let page = html::page(&[], "Empty").replace("</main>", &format!("{hole}</main>"));

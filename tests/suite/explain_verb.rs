@@ -49,8 +49,8 @@ fn json_is_as_its_schema_says() {
     let schema = jsonschema::validator_for(&schema).unwrap();
     for more in [
         &["--by", "label", "--by", "document"][..],
-        &["--inference", "nca", "--why-not", "6:1", "--edge", "6", "--flip"],
-        &["--inference", "knn", "--without", "s", "--count", "0"],
+        &["--rule", "nca", "--why-not", "6:1", "--edge", "6", "--flip"],
+        &["--rule", "knn", "--without", "s", "--count", "0"],
         &["--below", "0.5"],
     ] {
         let mut args = vec!["--format", "json"];
@@ -123,8 +123,8 @@ fn what_makes_no_sense_is_refused_and_nothing_is_written() {
         (&["--why-not", "3:1:nolabel"], "no label nolabel"),
         (&["--without", "nobody-wrote-this"], "no training sentence"),
         (&["--by", "colour"], "prefix:N"),
-        (&["--inference", "nca", "--temperature", "0"], "temperature"),
-        (&["--inference", "knn", "--neighbors", "0"], "neighbors"),
+        (&["--rule", "nca", "--temperature", "0"], "temperature"),
+        (&["--rule", "knn", "--neighbors", "0"], "neighbors"),
     ] {
         let output = sandbox.citree(&[&["explain", "t.citree", "one.txt", "--text"], more].concat());
         assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(2), ""), "{more:?}");
@@ -139,8 +139,7 @@ fn what_makes_no_sense_is_refused_and_nothing_is_written() {
 #[test]
 fn a_model_that_decides_by_weights_says_that_no_training_edge_carries_it() {
     let sandbox = Sandbox::new();
-    let output = sandbox.citree(&[sandbox.training("w.citree"), vec!["--system", "WWc", "--epochs", "1"]].concat());
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    sandbox.trained_with("w.citree", &["--system", "WWc"]);
     let output = sandbox.citree(&["explain", "w.citree", "dev.conllu"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(stderr(&output).contains("decides by learnt weights"), "{}", stderr(&output));

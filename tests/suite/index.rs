@@ -161,8 +161,7 @@ fn a_bundle_without_an_index_says_how_to_build_one_and_that_works() {
 #[test]
 fn an_index_of_another_model_is_refused() {
     let sandbox = trained();
-    let output = sandbox.citree(&[sandbox.training("other.citree"), vec!["--seed", "7"]].concat());
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    sandbox.trained_with("other.citree", &["--seed", "7"]);
     std::fs::remove_dir_all(sandbox.path("t.citree/index")).unwrap();
     std::fs::rename(sandbox.path("other.citree/index"), sandbox.path("t.citree/index")).unwrap();
     let output = sandbox.citree(&["neighbors", "t.citree", "dev.conllu"]);
@@ -191,8 +190,7 @@ fn another_treebank_may_be_cited_without_the_labels_the_model_does_not_know() {
 #[test]
 fn systems_with_dot_products_are_searched_exactly() {
     let sandbox = Sandbox::new();
-    let output = sandbox.citree(&[sandbox.training("d.citree"), vec!["--system", "IId", "--epochs", "1"]].concat());
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    sandbox.trained_with("d.citree", &["--system", "IId"]);
     let found = lines(&sandbox, &["neighbors", "d.citree", "dev.conllu"]);
     assert!(found.iter().all(|edge| edge["exact"] == true));
 }

@@ -1,10 +1,10 @@
 //! The laboratory: every experiment of the paper, at a small size, and its figures against those of the other verbs.
 
 use crate::sandbox::{Sandbox, TINY, stderr, stdout};
-use candle_core::Device;
+use citree::Bundle;
 use citree::evaluate::evaluate;
-use citree::model::{Model, Trained};
-use citree::parse::{Decode, Parser};
+use citree::internals::{Trained, parser_of};
+use citree::parse::{Decode, Settings};
 use citree::treebank::starter;
 use serde_json::Value;
 use std::path::Path;
@@ -78,7 +78,7 @@ fn the_six_systems_score_as_trained_bundles_do(sandbox: &Sandbox, lab: &Path) {
     let seeds = rows(&systems, "seeds");
     assert_eq!(seeds.len(), 12);
     for (system, bundle) in [("IIc", "ic.citree"), ("WWd", "wd.citree")] {
-        run(sandbox, &[&sandbox.training(bundle)[..], &["--system", system, "--seed", "2"]].concat());
+        sandbox.trained_with(bundle, &["--system", system, "--seed", "2"]);
         let parsed = run(sandbox, &["parse", bundle, "dev.conllu", "--decode", "greedy"]);
         sandbox.write("parsed.conllu", &parsed);
         let scores: Value =
@@ -97,8 +97,8 @@ fn the_six_systems_score_as_trained_bundles_do(sandbox: &Sandbox, lab: &Path) {
 
 /// WIc is WWc's model of the same seed, deciding by the summed training edges.
 fn deciding_by_instances_takes_the_weights_model_with_its_support(sandbox: &Sandbox, lab: &Path) {
-    run(sandbox, &[&sandbox.training("wc.citree")[..], &["--system", "WWc", "--seed", "2"]].concat());
-    let mut model = Model::load(&sandbox.path("wc.citree"), &Device::Cpu).unwrap();
+    sandbox.trained_with("wc.citree", &["--system", "WWc", "--seed", "2"]);
+    let mut model = Bundle::open(sandbox.path("wc.citree")).unwrap().model().clone();
     model.config.system = "WIc".parse().unwrap();
     let train = model.pretrained.number(&model.tables.vocabulary, &starter::train()[..113]).unwrap();
     let train: Vec<_> = train.iter().collect();
@@ -106,7 +106,7 @@ fn deciding_by_instances_takes_the_weights_model_with_its_support(sandbox: &Sand
     Trained::sum_support(&mut models[..1], &model.config, &model.tables.vocabulary, &train).unwrap();
     Trained::sum_support(&mut models[1..], &model.config, &model.tables.vocabulary, &train).unwrap();
     [model.heads, model.labels] = models;
-    let parser = Parser::new(&model, Decode::Greedy, model.config.aggregate, &Device::Cpu).unwrap();
+    let parser = parser_of(&model, &Settings { decode: Decode::Greedy, ..Settings::default() }).unwrap();
     let gold = starter::dev()[..24].to_vec();
     let mut parsed = gold.clone();
     let parses = parser.parse(&parsed).unwrap();

@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod agreement;
+mod alternatives;
 mod browser;
 mod check_and_eval;
 mod conllu;
@@ -10,6 +12,9 @@ mod evaluator_parity;
 mod explain;
 mod explain_html;
 mod explain_verb;
+mod flips;
+mod frozen;
+mod golden;
 mod index;
 mod lab;
 mod modes;
@@ -22,4 +27,6 @@ mod serve_api;
 mod serve_page;
 mod serve_under_load;
 mod server;
+mod trained;
 mod training;
+mod what_is_needed;

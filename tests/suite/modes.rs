@@ -2,11 +2,9 @@
 
 use crate::sandbox::Sandbox;
 use candle_core::{Device, Tensor};
+use citree::Bundle;
 use citree::config::Aggregate;
-use citree::encoder::{Batch, Numbered};
-use citree::model::{Model, Trained};
-use citree::score::best;
-use citree::support::gold_edges;
+use citree::internals::{Batch, Numbered, Trained, best, gold_edges};
 use citree::treebank::starter;
 
 /// The vectors of all gold edges of the training set, one by one, with their labels.
@@ -18,18 +16,20 @@ fn support(trained: &Trained, train: &[Numbered]) -> (Tensor, Vec<u32>) {
     (trained.edges.edge_rows(&states, &dependents, &heads).unwrap(), labels)
 }
 
-fn bundle() -> (Sandbox, Model, Vec<Numbered>, Vec<Numbered>) {
+fn bundle() -> (Sandbox, Bundle, Vec<Numbered>, Vec<Numbered>) {
     let sandbox = Sandbox::new();
     sandbox.trained("t.citree");
-    let model = Model::load(&sandbox.path("t.citree"), &Device::Cpu).unwrap();
-    let number = |sentences: &[_]| sentences.iter().map(|s| model.tables.vocabulary.number(s)).collect::<Vec<_>>();
+    let bundle = Bundle::open(sandbox.path("t.citree")).unwrap();
+    let vocabulary = &bundle.model().tables.vocabulary;
+    let number = |sentences: &[_]| sentences.iter().map(|s| vocabulary.number(s)).collect::<Vec<_>>();
     let (train, dev) = (number(&starter::train()[..60]), number(&starter::dev()));
-    (sandbox, model, train, dev)
+    (sandbox, bundle, train, dev)
 }
 
 #[test]
 fn fast_mode_finds_the_heads_that_every_training_edge_together_would_find() {
-    let (_sandbox, model, train, dev) = bundle();
+    let (_sandbox, bundle, train, dev) = bundle();
+    let model = bundle.model();
     let (rows, _) = support(&model.heads, &train);
     let scorer = model.heads.scorer(Aggregate::Mean, &Device::Cpu).unwrap();
     for sentence in &dev {
@@ -50,7 +50,8 @@ fn fast_mode_finds_the_heads_that_every_training_edge_together_would_find() {
 
 #[test]
 fn fast_mode_finds_the_labels_that_every_training_edge_together_would_find() {
-    let (_sandbox, model, train, dev) = bundle();
+    let (_sandbox, bundle, train, dev) = bundle();
+    let model = bundle.model();
     let (rows, labels) = support(&model.labels, &train);
     let classes = model.tables.vocabulary.labels().len();
     for aggregate in [Aggregate::Mean, Aggregate::Sum] {

@@ -1,9 +1,9 @@
-//! Parsing: trees come out, input is kept, bad input is refused with a message, the batch changes no decision.
+//! Parsing: trees come out, input is kept, bad input is refused, the batch never matters.
 
 use crate::sandbox::{Sandbox, stderr, stdout};
-use citree::config::{Aggregate, Config, Preset};
-use citree::model::Model;
-use citree::parse::{Decode, Parser};
+use citree::Bundle;
+use citree::config::{Config, Preset};
+use citree::parse::{Decode, Settings};
 use citree::treebank::{Reader, Sentence, starter, tree_faults};
 
 fn sentences(text: &str) -> Vec<Sentence> {
@@ -48,9 +48,7 @@ fn plain_text_is_split_parsed_and_scored() {
 fn the_batch_a_sentence_is_parsed_in_never_changes_its_parse() {
     let sandbox = Sandbox::new();
     sandbox.trained("t.citree");
-    let device = citree::device::pick("cpu").unwrap();
-    let model = Model::load(&sandbox.path("t.citree"), &device).unwrap();
-    let parser = Parser::new(&model, Decode::Tree, model.config.aggregate, &device).unwrap();
+    let parser = Bundle::open(sandbox.path("t.citree")).unwrap().parser().unwrap();
     let dev = starter::dev();
     let together = parser.parse(&dev).unwrap();
     for (sentence, together) in dev.iter().zip(&together) {
@@ -66,9 +64,9 @@ fn the_batch_a_sentence_is_parsed_in_never_changes_its_parse() {
 fn greedy_and_tree_decoding_agree_where_greedy_is_a_tree() {
     let sandbox = Sandbox::new();
     sandbox.trained("t.citree");
-    let device = citree::device::pick("cpu").unwrap();
-    let model = Model::load(&sandbox.path("t.citree"), &device).unwrap();
-    let parse = |decode| Parser::new(&model, decode, Aggregate::Mean, &device).unwrap().parse(&starter::dev()).unwrap();
+    let bundle = Bundle::open(sandbox.path("t.citree")).unwrap();
+    let parser = |decode| bundle.parser_with(&Settings { decode, ..Settings::default() }).unwrap();
+    let parse = |decode| parser(decode).parse(&starter::dev()).unwrap();
     let mut compared = 0;
     for (greedy, tree) in parse(Decode::Greedy).iter().zip(parse(Decode::Tree)) {
         if tree_faults(&greedy.heads[1..]).is_empty() {

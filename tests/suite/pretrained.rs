@@ -2,13 +2,12 @@
 
 use crate::sandbox::{Sandbox, model_files, stderr, stdout};
 use candle_core::Device;
+use citree::Bundle;
 use citree::config::Aggregate;
-use citree::encoder::Batch;
-use citree::explain::{Explainer, Options, Settings};
-use citree::model::Model;
-use citree::score::best;
-use citree::support::gold_edges;
+use citree::explain::Options;
+use citree::internals::{Batch, Model, best, gold_edges};
 use citree::treebank::{read_trees, starter};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
@@ -59,7 +58,7 @@ fn every_kind_of_input_trains_parses_explains_and_verifies() {
     let sandbox = sandbox();
     for (at, way) in ways().iter().enumerate() {
         let bundle = format!("{at}.citree");
-        train(&sandbox, &bundle, way);
+        sandbox.trained_with(&bundle, way);
         for args in [
             &["parse", &bundle, "dev.conllu"][..],
             &["explain", &bundle, "dev.conllu", "--count", "2"],
@@ -82,9 +81,10 @@ fn every_kind_of_input_trains_parses_explains_and_verifies() {
 fn fast_mode_decides_as_all_training_edges_together_with_every_kind_of_input() {
     let sandbox = sandbox();
     for (at, way) in ways().iter().enumerate() {
-        let bundle = sandbox.path(&format!("{at}.citree"));
-        train(&sandbox, &format!("{at}.citree"), way);
-        let model = Model::load(&bundle, &Device::Cpu).unwrap();
+        let bundle = format!("{at}.citree");
+        sandbox.trained_with(&bundle, way);
+        let bundle = Bundle::open(sandbox.path(&bundle)).unwrap();
+        let model = bundle.model();
         let number = |sentences: &[_]| model.pretrained.number(&model.tables.vocabulary, sentences).unwrap();
         let (train_set, dev) = (number(&starter::train()[..60]), number(&starter::dev()[..20]));
         let support: Vec<_> = train_set.iter().collect();
@@ -114,11 +114,32 @@ fn fast_mode_decides_as_all_training_edges_together_with_every_kind_of_input() {
 }
 
 #[test]
+fn the_fingerprint_taken_while_reading_is_that_of_the_parameters() {
+    let sandbox = sandbox();
+    let mut seen = BTreeSet::new();
+    for (at, way) in std::iter::once(Vec::new()).chain(ways()).enumerate() {
+        let name = format!("{at}.citree");
+        sandbox.trained_with(&name, &way);
+        let bundle = Bundle::open(sandbox.path(&name)).unwrap();
+        let Model { config, tables, pretrained, heads, labels, .. } = bundle.model().clone();
+        let computed = Model::new(config, tables, pretrained, heads, labels);
+        let read = bundle.model().fingerprint().unwrap();
+        assert_eq!(read, computed.fingerprint().unwrap(), "{way:?}");
+        assert!(seen.insert(read), "{way:?} has the fingerprint of another model");
+        let parameters = &computed.heads.parameters;
+        let (_, parameter) = parameters.iter().next().unwrap();
+        parameter.set(&(parameter.as_tensor() + 1e-3).unwrap()).unwrap();
+        let Model { config, tables, pretrained, heads, labels, .. } = computed;
+        let changed = Model::new(config, tables, pretrained, heads, labels).fingerprint().unwrap();
+        assert_ne!(changed, read, "{way:?}: a parameter makes no difference");
+    }
+}
+
+#[test]
 fn explanations_cite_the_index_of_the_model_that_reads_the_same_input() {
     let sandbox = sandbox();
     train(&sandbox, "t.citree", &[&VECTORS[..], &BERT, &["--share-encoder"]].concat());
-    let model = Model::load(&sandbox.path("t.citree"), &Device::Cpu).unwrap();
-    let explainer = Explainer::new(&model, &sandbox.path("t.citree"), Settings::default(), &Device::Cpu).unwrap();
+    let explainer = Bundle::open(sandbox.path("t.citree")).unwrap().explainer().unwrap();
     // A training sentence finds itself: its states from the cache, when it was indexed, are those computed now.
     let sentences = read_trees(&sandbox.path("train.conllu")).unwrap();
     let explained = explainer.explain(&sentences, &Options::default()).unwrap();
@@ -225,7 +246,8 @@ fn unseen_words_profit_from_the_whole_table_of_vectors() {
     words.push_str("ẏẏẏ 0.5 -0.5 2\n");
     sandbox.write("words.txt", &words);
     train(&sandbox, "t.citree", &VECTORS);
-    let model = Model::load(&sandbox.path("t.citree"), &Device::Cpu).unwrap();
+    let bundle = Bundle::open(sandbox.path("t.citree")).unwrap();
+    let model = bundle.model();
     let states = |word: &str| {
         let sentence = citree::treebank::Sentence::from_forms([word]);
         let numbered = model.pretrained.number(&model.tables.vocabulary, &[sentence]).unwrap();

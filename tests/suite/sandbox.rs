@@ -1,5 +1,6 @@
 //! A folder to run citree in, with a tiny treebank and a tiny configuration at hand.
 
+use crate::trained;
 use citree::treebank::{Sentence, starter, write_sentence};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -63,10 +64,20 @@ impl Sandbox {
         vec!["train", "--train", "train.conllu", "--dev", "dev.conllu", "--config", "tiny.toml", bundle]
     }
 
-    /// A trained tiny bundle.
+    /// A trained tiny bundle: a copy of the one that all tests with the same input share.
     pub fn trained(&self, bundle: &str) {
-        let output = self.citree(&self.training(bundle));
-        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        self.trained_with(bundle, &[]);
+    }
+
+    /// The same, trained with more options.
+    pub fn trained_with(&self, bundle: &str, options: &[&str]) {
+        trained::copy(self, options, &self.path(bundle));
+    }
+
+    /// A bundle that is trained here and now, for tests of training itself.
+    pub fn train_anew(&self, bundle: &str, options: &[&str]) {
+        let output = self.citree(&[&self.training(bundle)[..], options].concat());
+        assert_eq!(output.status.code(), Some(0), "{options:?}: {}", stderr(&output));
     }
 }
 

@@ -51,8 +51,8 @@ fn every_answer_is_as_the_description_says() {
     fits(server.post("/v1/parse", &json!({ "text": TEXT })), "/v1/parse", "post");
     for more in [
         json!({ "by": ["label", "genre", "prefix:2", "document", "dependent", "head"] }),
-        json!({ "inference": { "rule": "nca" }, "why_not": ["6:1", "6:1:obj"], "edges": [6], "count": 3 }),
-        json!({ "inference": { "rule": "knn", "neighbors": 5 }, "below": 0.9, "count": 0 }),
+        json!({ "rule": { "name": "nca" }, "why_not": ["6:1", "6:1:obj"], "edges": [6], "count": 3 }),
+        json!({ "rule": { "name": "knn", "neighbors": 5 }, "below": 0.9, "count": 0 }),
     ] {
         let mut body = json!({ "text": TEXT });
         body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
@@ -80,8 +80,8 @@ fn explanations_are_those_of_the_command_line_to_the_byte() {
     for (options, arguments) in [
         (json!({}), &[][..]),
         (json!({ "count": 3, "by": ["genre"], "below": 0.9 }), &["--count", "3", "--by", "genre", "--below", "0.9"]),
-        (json!({ "inference": { "rule": "nca", "temperature": 64 } }), &["--inference", "nca", "--temperature", "64"]),
-        (json!({ "inference": { "rule": "knn", "neighbors": 7 } }), &["--inference", "knn", "--neighbors", "7"]),
+        (json!({ "rule": { "name": "nca", "temperature": 64 } }), &["--rule", "nca", "--temperature", "64"]),
+        (json!({ "rule": { "name": "knn", "neighbors": 7 } }), &["--rule", "knn", "--neighbors", "7"]),
     ] {
         let few: String = dev.split_inclusive("\n\n").take(6).collect();
         let mut body = json!({ "conllu": few });
@@ -216,14 +216,9 @@ fn what_cannot_be_met_is_said_as_problem_json_with_what_to_do() {
         ("/v1/explain", r#"{"text": "a b", "why_not": ["1:1"]}"#, 422, "its own head"),
         ("/v1/explain", r#"{"text": "a b", "why_not": ["1:2:nolabel"]}"#, 422, "no label nolabel"),
         ("/v1/explain", r#"{"text": "a b", "by": ["moon"]}"#, 422, "label, document, genre"),
-        ("/v1/explain", r#"{"text": "a", "inference": {"rule": "magic"}}"#, 400, "unknown variant `magic`"),
-        (
-            "/v1/explain",
-            r#"{"text": "a", "inference": {"rule": "knn", "neighbors": 0}}"#,
-            422,
-            "`neighbors` of 1 or more",
-        ),
-        ("/v1/explain", r#"{"text": "a", "inference": {"rule": "nca", "temperature": -1}}"#, 422, "positive"),
+        ("/v1/explain", r#"{"text": "a", "rule": {"name": "magic"}}"#, 400, "unknown variant `magic`"),
+        ("/v1/explain", r#"{"text": "a", "rule": {"name": "knn", "neighbors": 0}}"#, 422, "`neighbors` of 1 or more"),
+        ("/v1/explain", r#"{"text": "a", "rule": {"name": "nca", "temperature": -1}}"#, 422, "positive"),
         ("/v1/neighbors", r#"{"edge": 4000000}"#, 404, "no training edge 4000000"),
         ("/v1/neighbors", r#"{"edge": 1, "generation": 9}"#, 409, "generation 9"),
         ("/v1/neighbors", r#"{"text": "a", "gold": true}"#, 422, "without a head"),
@@ -262,12 +257,11 @@ fn what_cannot_be_met_is_said_as_problem_json_with_what_to_do() {
 #[test]
 fn a_system_that_decides_by_weights_is_parsed_with_and_says_why_it_cannot_be_explained() {
     let sandbox = Sandbox::new();
-    let arguments = [sandbox.training("w.citree"), vec!["--system", "WWd"]].concat();
-    assert_eq!(sandbox.citree(&arguments).status.code(), Some(0));
+    sandbox.trained_with("w.citree", &["--system", "WWd"]);
     let server = Server::start(&sandbox, "w.citree", &[]);
     assert_eq!(server.post("/v1/parse", &json!({ "text": TEXT })).status, 200);
     assert_eq!(server.post("/view/sentence", &json!({ "text": TEXT })).status, 200);
-    for body in [json!({ "text": TEXT }), json!({ "text": TEXT, "inference": { "rule": "nca" } })] {
+    for body in [json!({ "text": TEXT }), json!({ "text": TEXT, "rule": { "name": "nca" } })] {
         let answer = server.post("/v1/explain", &body);
         assert_eq!(answer.status, 422, "{answer:?}");
     }

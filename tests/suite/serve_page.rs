@@ -4,6 +4,7 @@
 use crate::browser::Browser;
 use crate::sandbox::Sandbox;
 use crate::server::Server;
+use crate::what_is_needed::{BROWSER, needs};
 use citree::treebank::{Sentence, starter};
 use serde_json::json;
 use std::path::PathBuf;
@@ -49,7 +50,8 @@ const TREE: &str = "document.querySelectorAll('#result a.edge').length";
 
 #[test]
 fn a_sentence_is_typed_an_edge_clicked_its_sources_read_and_the_link_shared() {
-    let Some(browser) = Browser::start() else { return };
+    needs!(BROWSER);
+    let browser = Browser::start();
     let (_sandbox, server) = served();
     browser.visit(&server.url("/"));
     browser.wait_for("document.querySelector('#bundle').textContent.includes('training edges')");
@@ -123,7 +125,8 @@ fn a_sentence_is_typed_an_edge_clicked_its_sources_read_and_the_link_shared() {
 
 #[test]
 fn what_was_typed_or_loaded_is_kept_and_can_be_taken_away() {
-    let Some(browser) = Browser::start() else { return };
+    needs!(BROWSER);
+    let browser = Browser::start();
     let (_sandbox, server) = served();
     browser.visit(&server.url("/#text=It+rained.&edge=1"));
     browser.wait_for(PANEL);
@@ -174,7 +177,8 @@ fn what_was_typed_or_loaded_is_kept_and_can_be_taken_away() {
 
 #[test]
 fn from_a_citation_one_wanders_through_the_treebank() {
-    let Some(browser) = Browser::start() else { return };
+    needs!(BROWSER);
+    let browser = Browser::start();
     let (_sandbox, server) = served();
     browser.visit(&server.url(&format!("/#text={}&edge={WORD}", TEXT.replace(' ', "+").replace('\'', "%27"))));
     browser.wait_for(PANEL);
@@ -215,7 +219,8 @@ fn from_a_citation_one_wanders_through_the_treebank() {
 
 #[test]
 fn a_file_of_sentences_shows_where_to_look_and_keeps_their_words() {
-    let Some(browser) = Browser::start() else { return };
+    needs!(BROWSER);
+    let browser = Browser::start();
     let (sandbox, server) = served();
     browser.visit(&server.url("/"));
     browser.type_into("#file", sandbox.path("dev.conllu").to_str().unwrap());
@@ -238,7 +243,8 @@ fn a_file_of_sentences_shows_where_to_look_and_keeps_their_words() {
 
 #[test]
 fn it_can_be_used_by_keyboard_in_the_dark_on_a_phone_and_from_right_to_left() {
-    let Some(browser) = Browser::start() else { return };
+    needs!(BROWSER);
+    let browser = Browser::start();
     let (_sandbox, server) = served();
     let start = server.url(&format!("/#text={}", TEXT.replace(' ', "+").replace('\'', "%27")));
     browser.visit(&start);
@@ -306,7 +312,8 @@ fn it_can_be_used_by_keyboard_in_the_dark_on_a_phone_and_from_right_to_left() {
 
 #[test]
 fn a_hostile_treebank_and_a_hostile_sentence_are_text() {
-    let Some(browser) = Browser::start() else { return };
+    needs!(BROWSER);
+    let browser = Browser::start();
     let sandbox = Sandbox::new();
     let attack = "<script>document.title='taken'</script><img src=x onerror=document.title='taken'>";
     let mut hostile: Vec<Sentence> = starter::train()[..60].to_vec();

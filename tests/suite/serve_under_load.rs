@@ -1,4 +1,4 @@
-//! A server among clients that ask for too much, too slowly or all at once, and while it is asked to stop or to switch generations.
+//! A server among clients that ask for too much, too slowly or all at once, and while it is told to stop or to change.
 
 use crate::sandbox::{Sandbox, stderr};
 use crate::server::{Server, eventually, rest};
@@ -36,7 +36,7 @@ fn bodies_words_sentences_and_counts_have_limits_that_are_named() {
         ("/v1/parse", json!({ "text": "a\n".repeat(65) }), 422, "at most 64 sentences"),
         ("/v1/explain", json!({ "text": TEXT, "count": 21 }), 422, "at most 20"),
         ("/v1/explain", json!({ "text": TEXT, "why_not": vec!["1:2"; 9] }), 422, "at most 8"),
-        ("/v1/explain", json!({ "text": words(250), "inference": { "rule": "nca" } }), 422, "at most 100"),
+        ("/v1/explain", json!({ "text": words(250), "rule": { "name": "nca" } }), 422, "at most 100"),
         (
             "/v1/explain",
             json!({ "text": format!("{TEXT}\n").repeat(3), "why_not": vec!["1:2"; 3] }),
@@ -45,18 +45,8 @@ fn bodies_words_sentences_and_counts_have_limits_that_are_named() {
         ),
         ("/v1/explain", json!({ "text": words(60), "by": ["head", "dependent"] }), 422, "takes too long"),
         ("/v1/explain", json!({ "text": TEXT, "edges": vec![1; 500], "count": 0 }), 422, "at most 400"),
-        (
-            "/v1/explain",
-            json!({ "text": TEXT, "inference": { "rule": "knn", "neighbors": 1001 } }),
-            422,
-            "at most 1000",
-        ),
-        (
-            "/v1/explain",
-            json!({ "text": TEXT, "inference": { "rule": "nca", "temperature": 1e30 } }),
-            422,
-            "at most 10000",
-        ),
+        ("/v1/explain", json!({ "text": TEXT, "rule": { "name": "knn", "neighbors": 1001 } }), 422, "at most 1000"),
+        ("/v1/explain", json!({ "text": TEXT, "rule": { "name": "nca", "temperature": 1e30 } }), 422, "at most 10000"),
         ("/v1/parse", json!({ "words": ["x".repeat(401)] }), 422, "401 characters"),
         ("/v1/parse", json!({ "words": vec!["x"; 401] }), 422, "401 words"),
         ("/v1/parse", json!({ "text": ".,".repeat(9000) }), 422, "too long for one sentence"),
@@ -191,7 +181,7 @@ fn whoever_asks_at_the_same_time_gets_what_they_would_get_alone() {
         .iter()
         .zip(["sum", "sum", "nca", "sum", "knn"].iter().cycle())
         .map(|(sentence, rule)| {
-            json!({ "words": sentence.forms().collect::<Vec<_>>(), "inference": { "rule": rule }, "count": 3 })
+            json!({ "words": sentence.forms().collect::<Vec<_>>(), "rule": { "name": rule }, "count": 3 })
         })
         .collect();
     let ask = |body: &Value| server.post("/v1/explain", body).json()["sentences"][0].clone();
@@ -204,7 +194,7 @@ fn whoever_asks_at_the_same_time_gets_what_they_would_get_alone() {
             asking.into_iter().map(|asking| asking.join().unwrap()).collect()
         });
         for (alone, together) in alone.iter().zip(&together) {
-            assert_eq!((&alone["words"], &alone["inference"]), (&together["words"], &together["inference"]));
+            assert_eq!((&alone["words"], &alone["rule"]), (&together["words"], &together["rule"]));
             for (word, probabilities) in alone["probabilities"].as_array().unwrap().iter().enumerate() {
                 let edge = |answer: &Value| (answer["heads"][word].clone(), answer["labels"][word].clone());
                 let same = edge(alone) == edge(together)

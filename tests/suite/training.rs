@@ -2,8 +2,9 @@
 
 use crate::sandbox::{Sandbox, model_files, stderr, stdout};
 use candle_core::Device;
+use citree::Pretrained;
 use citree::config::{Config, Preset};
-use citree::encoder::Pretrained;
+use citree::evidence::Step;
 use citree::train::{Flow, Observer, Plan, Silent, Start, StepReport, train};
 use citree::treebank::starter;
 use std::path::Path;
@@ -37,7 +38,7 @@ fn the_same_seed_gives_the_same_bytes_with_one_thread_and_with_two() {
 fn a_run_killed_at_any_moment_resumes_to_the_result_of_an_undisturbed_one() {
     let sandbox = Sandbox::new();
     let started = Instant::now();
-    sandbox.trained("undisturbed.citree");
+    sandbox.train_anew("undisturbed.citree", &[]);
     let undisturbed = started.elapsed();
     let mut kills = 0;
     let mut resume: &[&str] = &[];
@@ -76,7 +77,7 @@ fn a_run_killed_at_any_moment_resumes_to_the_result_of_an_undisturbed_one() {
 fn ctrl_c_stops_after_the_batch_says_how_to_go_on_and_loses_nothing() {
     let sandbox = Sandbox::new();
     sandbox.write("tiny.toml", &crate::sandbox::TINY.replace("epochs = 3", "epochs = 12"));
-    sandbox.trained("undisturbed.citree");
+    sandbox.train_anew("undisturbed.citree", &[]);
     let args = sandbox.training("stopped.citree");
     let mut child = sandbox.command(&args).stderr(Stdio::piped()).spawn().unwrap();
     // In the middle of an epoch, after the first checkpoint.
@@ -117,7 +118,7 @@ fn a_run_stopped_in_its_first_epoch_resumes_to_the_result_of_an_undisturbed_one(
         let plan = Plan { config: &config, pretrained: &none, train: &train_set, dev: &dev, device: &device };
         train(&plan, bundle, start, observer).unwrap()
     };
-    let model = run(&whole, Start::Fresh, &mut Silent).unwrap();
+    let trained = run(&whole, Start::Fresh, &mut Silent).unwrap();
     assert!(run(&stopped, Start::Fresh, &mut AtOnce).is_none());
     assert!(run(&stopped, Start::Resume, &mut AtOnce).is_none());
     run(&stopped, Start::Resume, &mut Silent).unwrap();
@@ -125,11 +126,61 @@ fn a_run_stopped_in_its_first_epoch_resumes_to_the_result_of_an_undisturbed_one(
 
     // A run that starts from a model is resumed from there, too.
     let tuned = [sandbox.path("tuned.citree"), sandbox.path("tuned-stopped.citree")];
-    run(&tuned[0], Start::From(&model), &mut Silent).unwrap();
-    assert!(run(&tuned[1], Start::From(&model), &mut AtOnce).is_none());
+    run(&tuned[0], Start::From(trained.model()), &mut Silent).unwrap();
+    assert!(run(&tuned[1], Start::From(trained.model()), &mut AtOnce).is_none());
     run(&tuned[1], Start::Resume, &mut Silent).unwrap();
     assert!(model_files(&tuned[0]) == model_files(&tuned[1]));
     assert!(model_files(&tuned[0]) != model_files(&whole));
+}
+
+/// Ends a training, as a kill would, when the model is written and the index is not.
+struct WhileIndexing;
+impl Observer for WhileIndexing {
+    fn indexing(&self, step: Step) {
+        assert!(!matches!(step, Step::Indexing(_)), "on purpose");
+    }
+}
+
+#[test]
+fn a_training_that_ends_while_it_builds_the_index_resumes_to_a_whole_bundle() {
+    let sandbox = Sandbox::new();
+    let config = Config::load(Preset::Small, &sandbox.path("tiny.toml")).unwrap();
+    let (train_set, dev) = (starter::train()[..60].to_vec(), starter::dev()[..20].to_vec());
+    let path = sandbox.path("run.citree");
+    let (none, device) = (Pretrained::default(), Device::Cpu);
+    let plan = Plan { config: &config, pretrained: &none, train: &train_set, dev: &dev, device: &device };
+    let ended = || train(&plan, &path, Start::Fresh, &mut WhileIndexing);
+    assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(ended)).is_err(), "the index was built");
+    assert!(path.join("training").exists(), "there is something to resume");
+
+    let again = sandbox.citree(&sandbox.training("run.citree"));
+    assert_eq!(again.status.code(), Some(2));
+    assert!(stderr(&again).contains("--resume"), "{}", stderr(&again));
+    let resumed = sandbox.citree(&[&sandbox.training("run.citree")[..], &["--resume"]].concat());
+    assert_eq!(resumed.status.code(), Some(0), "{}", stderr(&resumed));
+    assert_eq!(sandbox.citree(&["verify", "run.citree"]).status.code(), Some(0));
+    assert!(!path.join("training").exists());
+    sandbox.trained("whole.citree");
+    assert!(model_files(&path) == model_files(&sandbox.path("whole.citree")));
+}
+
+#[test]
+fn a_bundle_knows_its_scores_on_the_dev_set() {
+    let sandbox = Sandbox::new();
+    sandbox.trained("t.citree");
+    let info = stdout(&sandbox.citree(&["info", "t.citree", "--format", "json"]));
+    let info: serde_json::Value = serde_json::from_str(&info).unwrap();
+    for decode in ["greedy", "mst"] {
+        let parsed = sandbox.citree(&["parse", "t.citree", "dev.conllu", "--decode", decode]);
+        sandbox.write("parsed.conllu", &stdout(&parsed));
+        let scores = stdout(&sandbox.citree(&["eval", "dev.conllu", "parsed.conllu", "--json"]));
+        let scores: serde_json::Value = serde_json::from_str(&scores).unwrap();
+        for (name, score) in [("UAS", "uas"), ("LAS", "las_subtypes")] {
+            let wanted = scores["with_punctuation"][score]["f1"].as_f64().unwrap() * 100.0;
+            let known = info["training"][format!("dev {decode}")][name].as_f64().unwrap();
+            assert!((known - wanted).abs() < 0.01, "{decode} {name}: {known}, but {wanted} by `citree eval`");
+        }
+    }
 }
 
 #[cfg(unix)]
@@ -179,8 +230,7 @@ fn all_six_systems_train_and_parse() {
     let sandbox = Sandbox::new();
     for system in ["WWd", "WWc", "WId", "WIc", "IId", "IIc"] {
         let bundle = format!("{system}.citree");
-        let output = sandbox.citree(&[&sandbox.training(&bundle)[..], &["--system", system]].concat());
-        assert_eq!(output.status.code(), Some(0), "{system}: {}", stderr(&output));
+        sandbox.trained_with(&bundle, &["--system", system]);
         let parsed = sandbox.citree(&["parse", &bundle, "dev.conllu"]);
         assert_eq!(parsed.status.code(), Some(0), "{system}: {}", stderr(&parsed));
         sandbox.write("parsed.conllu", &stdout(&parsed));

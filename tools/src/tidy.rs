@@ -14,8 +14,8 @@ use anyhow::{Context, ensure};
 
 /// The modules of `src` in the order the data flows: each may use those before it, never those after it.
 const DATA_FLOW: &[&str] = &[
-    "error", "files", "random", "config", "device", "treebank", "evaluate", "fetch", "ops", "encoder", "edge",
-    "support", "score", "model", "indexing", "parse", "train", "explain", "lab", "serve", "cli",
+    "error", "files", "random", "rule", "config", "device", "task", "treebank", "evaluate", "fetch", "ops", "encoder",
+    "edge", "support", "score", "model", "evidence", "bundle", "parse", "train", "explain", "lab", "serve", "cli",
 ];
 
 /// Files that may hold `unsafe`, each with a `// SAFETY:` comment above.

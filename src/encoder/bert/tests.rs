@@ -242,9 +242,13 @@ fn a_folder_with_a_file_missing_or_of_another_model_is_refused() {
 #[test]
 fn a_real_folder_gives_the_states_of_transformers() {
     let Some(folder) = std::env::var_os("CITREE_TEST_BERT") else {
-        assert!(std::env::var_os("CI").is_none(), "CITREE_TEST_BERT names no BERT folder, and CI must have one");
+        let required = ["CI", "CITREE_REQUIRE_ALL"].iter().any(|name| std::env::var_os(name).is_some());
+        assert!(!required, "CITREE_TEST_BERT names no BERT folder, and is required here");
         use std::io::Write;
-        let _ = writeln!(std::io::stderr(), "skipped: CITREE_TEST_BERT names no folder of all-MiniLM-L6-v2");
+        let _ = writeln!(
+            std::io::stderr(),
+            "skipped: encoder::bert::a_real_folder_gives_the_states_of_transformers needs CITREE_TEST_BERT"
+        );
         return;
     };
     let reference = Reference::new(include_str!("../../../tools/reference/values/bert_real.json"));

@@ -3,6 +3,7 @@
 use super::*;
 use crate::evidence::Source;
 use crate::explain::{Citation, Coverage, EdgeExplanation, Group, Rationale, RollUp, RunnerUp};
+use crate::rule::Rule;
 use std::sync::Arc;
 
 fn rationale(head: Option<usize>, label: Option<&str>) -> Rationale {

@@ -5,7 +5,8 @@
 use super::*;
 use crate::bundle::Bundle;
 use crate::config::{Config, Preset};
-use crate::serve::snapshot::Snapshots;
+use crate::explain::Options;
+use crate::serve::snapshot::{Refreshed, Snapshots};
 use crate::treebank::starter;
 use candle_core::Device;
 
@@ -57,4 +58,46 @@ fn a_request_that_panics_or_fails_takes_nothing_from_those_it_is_worked_on_with(
     // What was remembered is the same as what was read.
     let again = QueuedRequest::new(snapshot(), one("Eve"), Rule::knn(2).unwrap(), words).coming_again();
     assert_eq!(body(runtime.block_on(engine.submit(again))), Ok("Eve sleeps".to_string()));
+}
+
+/// The generation that a request is answered from, and the training sentence that it cites first.
+fn cited(context: &Context<'_>) -> Result<Reply, Problem> {
+    let mut told = vec![context.snapshot.generation.to_string()];
+    for (sentence, analysis) in context.analysed() {
+        let explanation = context.explainer.explain_analysis(sentence, analysis, &Options::default())?;
+        told.push(explanation.edges[0].attachment.citations[0].source.sent_id.clone());
+    }
+    Ok(Reply::html(told.join(" ")))
+}
+
+#[test]
+fn a_request_is_answered_from_the_generation_it_began_with() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = bundle(folder.path());
+    let snapshots = Snapshots::open(&path, &Device::Cpu).unwrap();
+    let compute = Compute { metrics: Arc::new(Metrics::new()), cache: AnalysisCache::default() };
+    let bounds = Bounds { threads: 1, together: 64, waiting: 1000, patience: std::time::Duration::from_secs(60) };
+    let engine = Engine::start(compute, bounds).unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let treebank = starter::train();
+    let request = |sentence: &Sentence, rule: Rule| {
+        QueuedRequest::new(snapshots.snapshot(), vec![sentence.clone()], rule, cited).coming_again()
+    };
+    let ask = |request| String::from_utf8(runtime.block_on(engine.submit(request)).unwrap().unwrap().body).unwrap();
+    for rule in [Rule::sum(), Rule::knn(2).unwrap()] {
+        let known = snapshots.snapshot().generation;
+        let cited_before = ask(request(&treebank[0], rule.clone()));
+        let begun = request(&treebank[0], rule.clone());
+        // Published after the request was read, before it is answered. None of its sentences is in the other index.
+        let published = Bundle::open(&path).unwrap();
+        let other = if known == 1 { &treebank[20..30] } else { &treebank[..20] };
+        published.build_index(other, &|_| {}).unwrap();
+        assert!(matches!(snapshots.refresh(known), Refreshed::Switched(new) if new == known + 1));
+        let after = ask(request(&treebank[0], rule.clone()));
+        assert_eq!(ask(begun), cited_before, "{rule}: the request that had begun");
+        let names = |sentences: &[Sentence]| -> Vec<String> {
+            sentences.iter().map(|sentence| format!("{} {}", known + 1, sentence.sent_id().unwrap())).collect()
+        };
+        assert!(names(other).contains(&after), "{rule}: {after}");
+    }
 }

@@ -8,6 +8,7 @@ use crate::encoder::{Encoder, Parameters, Pretrained};
 use crate::model::{Blueprint, Trained};
 use crate::ops::plainly;
 use crate::ops::reference_tests::assert_loss_gradients;
+use crate::rule::Rule;
 use crate::score::accuracies;
 use crate::train::adam::Adam;
 use crate::train::sample::edges_by_label;

@@ -4,7 +4,7 @@ use super::ours::peak_memory;
 use super::torch::{PYTHON, ask, run as run_peer, speed};
 use super::train::{Round, Task, processor, table};
 use candle_core::Device;
-use citree::encoder::bert::{Bert, Pieces};
+use citree::internals::{Bert, Pieces};
 use citree::treebank::{Sentence, read_trees};
 use rayon::prelude::*;
 use std::hint::black_box;
@@ -157,7 +157,7 @@ impl Ours {
         let words: Vec<Vec<&str>> = self.sentences.iter().map(|sentence| sentence.forms().collect()).collect();
         let tokens = words.iter().map(Vec::len).sum::<usize>() as f64;
         // The peer's tokenizer works on its sentences in parallel too.
-        let tokenise = |sentences: &[Vec<&str>]| -> citree::error::Result<Vec<Pieces>> {
+        let tokenise = |sentences: &[Vec<&str>]| -> citree::Result<Vec<Pieces>> {
             sentences.par_iter().map(|words| self.bert.pieces(words)).collect()
         };
         tokenise(&words[..BATCH.min(words.len())])?;

@@ -8,9 +8,7 @@ pub use options::{Options, USAGE};
 use crate::search::release_build;
 use crate::train::processor;
 use anyhow::ensure;
-use candle_core::Device;
-use citree::explain::{Explainer, Settings};
-use citree::model::Model;
+use citree::Bundle;
 use citree::treebank::read_trees;
 use options::Part;
 use std::io::Write;
@@ -20,15 +18,15 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     release_build("explain")?;
     let dev = read_trees(&options.dev)?;
     ensure!(!dev.is_empty(), "{}: no sentences", options.dev.display());
-    let model = Model::load(&options.bundle, &Device::Cpu)?;
-    let explainer = Explainer::new(&model, &options.bundle, Settings::default(), &Device::Cpu)?;
+    let bundle = Bundle::open(&options.bundle)?;
+    let explainer = bundle.explainer()?;
     let edges = explainer.edges().index().manifest().records;
     let mut out = std::io::stdout().lock();
     writeln!(
         out,
         "`cargo xtask peers explain {}`\n\n{}, {edges} training edges; {}.",
         options.given,
-        model.config.system,
+        bundle.model().config.system,
         processor()
     )?;
     for part in &options.parts {

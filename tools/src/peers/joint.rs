@@ -3,13 +3,12 @@
 use super::train::{median, processor};
 use super::{Options, print};
 use candle_core::Device;
-use citree::Task;
 use citree::config::{Config, LabelSupport, Preset};
-use citree::encoder::{Numbered, Pretrained, Vocabulary};
-use citree::model::{Blueprint, Model, Tables, Trained};
-use citree::parse::{Decode, Parser};
-use citree::train::{Data, Run, Stage};
+use citree::internals::{Blueprint, Data, Model, Numbered, Run, Tables, Trained, Vocabulary, parser_of};
+use citree::parse::Settings;
+use citree::train::Stage;
 use citree::treebank::{Sentence, Splits, read_trees};
+use citree::{Pretrained, Task};
 use std::fmt::Write;
 use std::io::Write as _;
 use std::process::ExitCode;
@@ -87,8 +86,8 @@ fn measure(config: &Config, sentences: &[Sentence], steps: usize) -> anyhow::Res
         Trained::sum_support(std::slice::from_mut(model), config, &tables.vocabulary, &support)?;
     }
     let [heads, labels] = trained;
-    let model = Model { config: config.clone(), tables, pretrained, heads, labels };
-    let parser = Parser::new(&model, Decode::Tree, config.aggregate, &device)?;
+    let model = Model::new(config.clone(), tables, pretrained, heads, labels);
+    let parser = parser_of(&model, &Settings::default())?;
     let parsed = &sentences[..PARSED_SENTENCES.min(sentences.len())];
     parser.parse(&parsed[..parsed.len() / 10])?;
     let started = Instant::now();

@@ -2,13 +2,11 @@
 
 use super::{Options, Speeds};
 use candle_core::Device;
-use citree::Task;
 use citree::config::{Config, Preset};
-use citree::encoder::{Numbered, Pretrained, Vocabulary};
-use citree::model::{Blueprint, Tables, Trained};
-use citree::score::accuracies;
-use citree::train::{Data, Run, Stage};
+use citree::internals::{Blueprint, Data, Numbered, Run, Tables, Trained, Vocabulary, accuracies};
+use citree::train::Stage;
 use citree::treebank::{Splits, read_trees};
+use citree::{Pretrained, Task};
 use std::time::Instant;
 
 use anyhow::{Context, ensure};

@@ -24,9 +24,12 @@ pub fn check(source: &Source, unsafe_allowed: &[&str], violations: &mut Vec<Viol
         if is_macro && PRINTING.contains(&word) && !is_in(source.path, MAY_PRINT) && !source.is_test(line) {
             report(line, format!("`{word}!` outside the command line, the tools and the tests"));
         }
-        if word == "ignore" && source.code.lines().nth(line - 1).is_some_and(|code| code.trim_start().starts_with("#["))
-        {
-            report(line, "`#[ignore]`: a test runs or is deleted".into());
+        let attribute = source.code.lines().nth(line - 1).is_some_and(|code| code.trim_start().starts_with("#["));
+        if word == "ignore" && attribute && !is_slow_test(source.text, line) {
+            report(
+                line,
+                "`#[ignore]`: a test runs, is deleted, or is `#[ignore = \"slow: …\"]` and in tests/README.md".into(),
+            );
         }
         let in_library = source.path.starts_with("src/") && !is_in(source.path, COMMAND_LINE);
         if in_library && COMMAND_LINE_CRATES.contains(&word) {
@@ -38,6 +41,11 @@ pub fn check(source: &Source, unsafe_allowed: &[&str], violations: &mut Vec<Viol
             report(line, "`unsafe` without a `// SAFETY:` comment above".into());
         }
     }
+}
+
+/// Whether the line leaves a test out for its slowness, and says why.
+fn is_slow_test(text: &str, line: usize) -> bool {
+    text.lines().nth(line - 1).is_some_and(|code| code.trim_start().starts_with("#[ignore = \"slow: "))
 }
 
 /// Whether the comments and attributes straight above a line say `// SAFETY:`.
@@ -86,6 +94,7 @@ mod tests {
         assert_eq!(lines("tests/a.rs", "//! P\n#[test] #[ignore = \"slow\"]\nfn a() {}\n"), [2]);
         assert_eq!(lines("tests/a.rs", "//! P\n    #[cfg_attr(miri, ignore)]\nfn a() {}\n"), [2]);
         assert_eq!(lines("src/a.rs", "//! P\nfn ignore() {}\n"), []);
+        assert_eq!(lines("tests/a.rs", "//! P\n#[test]\n#[ignore = \"slow: an hour\"]\nfn a() {}\n"), []);
     }
 
     #[test]

@@ -2,12 +2,9 @@
 
 use super::options::Options;
 use anyhow::Context;
-use candle_core::Device;
-use citree::edge::edge_vectors;
-use citree::evidence::TrainingEdges;
-use citree::model::Model;
-use citree::random::Random;
+use citree::internals::{Random, edge_vectors};
 use citree::treebank::read_trees;
+use citree::{Bundle, Task};
 use rayon::prelude::*;
 use std::io::{Read, Write};
 use std::path::Path;
@@ -26,9 +23,9 @@ pub struct Rows {
 
 /// The rows to search in, and those to search for in random order, so that any slice is a fair sample of them.
 pub fn load(options: &Options) -> anyhow::Result<(Rows, Rows)> {
-    let model = Model::load(&options.bundle, &Device::Cpu)?;
-    let edges = TrainingEdges::open(&options.bundle, &model)?;
-    let space = &edges.index().spaces()[0];
+    let bundle = Bundle::open(&options.bundle)?;
+    let (model, edges) = (bundle.model(), bundle.index()?);
+    let space = edges.space(Task::Heads);
     let values = (0..space.count() as u32).filter_map(|edge| space.row(edge)).flatten().copied().collect();
     let base = Rows { dims: space.dims(), values };
     let sentences = model.pretrained.number(&model.tables.vocabulary, &read_trees(&options.queries)?)?;

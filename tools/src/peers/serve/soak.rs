@@ -12,7 +12,7 @@ use super::process::Process;
 use crate::search::say;
 use anyhow::Context;
 use bad::Bad;
-use citree::random::Random;
+use citree::internals::Random;
 use good::{Good, Line};
 use report::{End, Report, Sample};
 use std::net::SocketAddr;

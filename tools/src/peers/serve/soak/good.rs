@@ -3,7 +3,7 @@
 use crate::serve::client::{Answer, Broken, Connection};
 use crate::serve::requests::{Kind, get, post};
 use anyhow::{Context, ensure};
-use citree::random::Random;
+use citree::internals::Random;
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::net::SocketAddr;

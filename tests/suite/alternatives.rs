@@ -1,0 +1,89 @@
+//! What is offered beside a decision is what the decoder could have chosen.
+
+use crate::explain::rules;
+use crate::sandbox::Sandbox;
+use citree::explain::{Explainer, Options, RunnerUp};
+use citree::parse::{Analysis, Decode, Settings};
+use citree::treebank::{Sentence, starter};
+use citree::{Bundle, Rule};
+
+fn opened() -> (Sandbox, Bundle) {
+    let sandbox = Sandbox::new();
+    sandbox.trained("t.citree");
+    let bundle = Bundle::open(sandbox.path("t.citree")).unwrap();
+    (sandbox, bundle)
+}
+
+fn sentences() -> Vec<Sentence> {
+    starter::dev()[..6].to_vec()
+}
+
+fn explainer(bundle: &Bundle, decode: Decode, rule: &Rule) -> Explainer {
+    bundle.explainer_with(&Settings { decode, rule: rule.clone(), ..Settings::default() }).unwrap()
+}
+
+/// All labels that are offered beside that of a word.
+fn other_labels(explainer: &Explainer, analysis: &Analysis, word: usize) -> Vec<String> {
+    let [_, labels] = explainer.others(analysis, word, usize::MAX).unwrap();
+    labels.into_iter().map(|other: RunnerUp| other.label.unwrap()).collect()
+}
+
+#[test]
+fn in_a_tree_root_is_offered_to_no_other_word_and_no_other_label_to_the_root() {
+    let (_sandbox, bundle) = opened();
+    let labels = bundle.parser().unwrap().labels().len();
+    for rule in rules() {
+        let explainer = explainer(&bundle, Decode::Tree, &rule);
+        for analysis in explainer.analyse(&sentences()).unwrap().iter().flatten() {
+            for word in 1..analysis.positions() {
+                let offered = other_labels(&explainer, analysis, word);
+                if analysis.parse.heads[word] == 0 {
+                    assert_eq!(offered, [""; 0], "{rule}: the root of a tree is `root`");
+                } else {
+                    assert!(!offered.contains(&"root".to_string()), "{rule}: word {word} is not the root");
+                    assert_eq!(offered.len(), labels - 2, "all but its own label and `root`");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn in_a_tree_runner_ups_and_flips_are_labels_that_the_word_can_have() {
+    let (_sandbox, bundle) = opened();
+    for rule in rules() {
+        let explainer = explainer(&bundle, Decode::Tree, &rule);
+        let sentences = sentences();
+        let analyses = explainer.analyse(&sentences).unwrap();
+        for (sentence, analysis) in sentences.iter().zip(analyses.iter().flatten()) {
+            for edge in explainer.explain_analysis(sentence, analysis, &Options::default()).unwrap().edges {
+                let second = edge.labelling.runner_up.and_then(|second| second.label);
+                let flip = explainer.flip(analysis, edge.dependent).unwrap().label.map(|set| set.instead);
+                if edge.head == 0 {
+                    assert_eq!((second, flip), (None, None), "{rule}: the root of a tree is `root`");
+                } else {
+                    assert!(second.is_some_and(|label| label != "root"), "{rule}: word {}", edge.dependent);
+                    assert!(flip.is_none_or(|label| label != "root"), "{rule}: word {}", edge.dependent);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn greedy_decoding_offers_every_label_to_every_word() {
+    let (_sandbox, bundle) = opened();
+    for rule in rules() {
+        let explainer = explainer(&bundle, Decode::Greedy, &rule);
+        for analysis in explainer.analyse(&sentences()).unwrap().iter().flatten() {
+            for word in 1..analysis.positions() {
+                let mut labels = other_labels(&explainer, analysis, word);
+                labels.push(analysis.parse.labels[word].clone());
+                labels.sort();
+                let mut all = explainer.parser().labels().to_vec();
+                all.sort();
+                assert_eq!(labels, all, "{rule}: word {word}");
+            }
+        }
+    }
+}

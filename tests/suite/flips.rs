@@ -1,0 +1,155 @@
+//! What would have to be missing: a flip set flips its decision, and with its last member back it does not.
+
+use crate::explain::rules;
+use crate::sandbox::{Sandbox, stderr, stdout};
+use citree::evidence::Side;
+use citree::explain::{Explainer, FlipSet};
+use citree::internals::{side, weighing};
+use citree::parse::{Analysis, Decode, Settings};
+use citree::treebank::starter;
+use citree::{Bundle, Evidence, Task};
+use serde_json::Value;
+use std::collections::HashSet;
+
+/// Decisions are about a few words of a few sentences.
+const SENTENCES: usize = 6;
+const WORDS: usize = 5;
+
+/// A decision that can be flipped: the side that won, the one that would win instead, and what has to be missing.
+struct Flipped {
+    chosen: Side,
+    rival: Side,
+    set: FlipSet,
+}
+
+fn flipped(explainer: &Explainer, analysis: &Analysis, word: usize) -> Vec<Flipped> {
+    let flip = explainer.flip(analysis, word).unwrap();
+    let (head, label) = (analysis.parse.heads[word], analysis.parse.labels[word].as_str());
+    let head_side = |head: usize| side(explainer, Task::Heads, analysis, (word, head), None).unwrap();
+    let label_side = |label: &str| side(explainer, Task::Labels, analysis, (word, head), Some(label)).unwrap();
+    let of_head = flip.head.map(|set| {
+        let rival = head_side(set.instead.parse().unwrap());
+        Flipped { chosen: head_side(head), rival, set }
+    });
+    let of_label = flip.label.map(|set| Flipped { chosen: label_side(label), rival: label_side(&set.instead), set });
+    of_head.into_iter().chain(of_label).collect()
+}
+
+/// Calls `check` with every decision that can be flipped, by every rule, and tells how many there were by each.
+fn for_every_flip(check: impl Fn(&Explainer, &Flipped) -> usize) -> Vec<(String, usize)> {
+    let sandbox = Sandbox::new();
+    sandbox.trained("t.citree");
+    let bundle = Bundle::open(sandbox.path("t.citree")).unwrap();
+    let checked = rules().map(|rule| {
+        let explainer = bundle.explainer_with(&Settings { rule: rule.clone(), ..Settings::default() }).unwrap();
+        let analyses = explainer.analyse(&starter::dev()[..SENTENCES]).unwrap();
+        let mut checked = 0;
+        for analysis in analyses.iter().flatten() {
+            for word in 1..analysis.positions().min(WORDS) {
+                checked += flipped(&explainer, analysis, word).iter().map(|one| check(&explainer, one)).sum::<usize>();
+            }
+        }
+        (rule.to_string(), checked)
+    });
+    checked.to_vec()
+}
+
+/// Whether what was chosen is still ahead, or level, by what is left.
+fn stays(explainer: &Explainer, flipped: &Flipped, left: &Evidence) -> bool {
+    let total = |side| left.total(weighing(explainer), side).unwrap();
+    total(&flipped.chosen) >= total(&flipped.rival)
+}
+
+#[test]
+fn a_set_of_edges_flips_the_decision_and_one_edge_fewer_does_not() {
+    let checked = for_every_flip(|explainer, flipped| {
+        let without = |gone: &[u32]| explainer.evidence().without(|edge, _| gone.contains(&edge));
+        let set = &flipped.set;
+        assert_eq!(set.edges, set.removed.len());
+        assert_eq!(set.removed.iter().collect::<HashSet<_>>().len(), set.edges, "an edge is in it twice");
+        assert!(!stays(explainer, flipped, &without(&set.removed)), "{} edges do not flip it", set.edges);
+        let (_, fewer) = set.removed.split_last().expect("no decision falls with nothing missing");
+        assert!(stays(explainer, flipped, &without(fewer)), "{} edges flip it already", fewer.len());
+        1
+    });
+    assert!(checked.iter().all(|(_, number)| *number > 10), "too few decisions to tell: {checked:?}");
+}
+
+#[test]
+fn a_set_of_sentences_flips_the_decision_and_one_sentence_fewer_does_not() {
+    let checked = for_every_flip(|explainer, flipped| {
+        let set = &flipped.set;
+        // Of a larger set only the first are named.
+        if set.sentences != Some(set.first_sentences.len()) {
+            return 0;
+        }
+        let numbers = explainer.sentences_named(&set.first_sentences).unwrap();
+        assert_eq!(numbers.len(), set.first_sentences.len());
+        let without = |gone: &HashSet<u32>| explainer.evidence().without(|_, sentence| gone.contains(&sentence));
+        assert!(!stays(explainer, flipped, &without(&numbers)), "{:?} do not flip it", set.first_sentences);
+        let (_, fewer) = set.first_sentences.split_last().expect("no decision falls with nothing missing");
+        let fewer = if fewer.is_empty() { HashSet::new() } else { explainer.sentences_named(fewer).unwrap() };
+        assert!(stays(explainer, flipped, &without(&fewer)), "{} sentences flip it already", fewer.len());
+        1
+    });
+    assert!(checked.iter().all(|(_, number)| *number > 0), "no decision of some rule was checked: {checked:?}");
+}
+
+#[test]
+fn without_the_sentences_that_explain_names_the_word_gets_another_head() {
+    let sandbox = Sandbox::new();
+    sandbox.trained("t.citree");
+    let explain = |rule: &str, more: &[&str]| -> Vec<Value> {
+        let arguments = ["explain", "t.citree", "dev.conllu", "--format", "json", "--decode", "greedy", "--rule", rule];
+        let output = sandbox.citree(&[&arguments[..], more].concat());
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        stdout(&output).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    };
+    sandbox.write_treebank("dev.conllu", &starter::dev()[..SENTENCES]);
+    for rule in ["sum", "nca", "knn"] {
+        let mut compared = 0;
+        for (at, answer) in explain(rule, &["--edge", "1", "--edge", "2", "--flip"]).iter().enumerate() {
+            for flip in answer["flips"].as_array().unwrap() {
+                let set = &flip["head"];
+                let names: Vec<&str> =
+                    set["first_sentences"].as_array().into_iter().flatten().map(|id| id.as_str().unwrap()).collect();
+                if names.is_empty() || set["sentences"] != names.len() || compared == 4 {
+                    continue;
+                }
+                let place = flip["dependent"].as_u64().unwrap() as usize - 1;
+                let without: Vec<&str> = names.iter().flat_map(|name| ["--without", name]).collect();
+                let after = explain(rule, &without)[at]["heads"][place].clone();
+                assert_ne!(after, answer["heads"][place], "{rule}: {names:?}");
+                compared += 1;
+            }
+        }
+        assert!(compared > 0, "{rule}: nothing to compare");
+    }
+}
+
+#[test]
+fn a_head_that_the_tree_forces_is_called_forced_and_needs_nothing_to_be_missing() {
+    let sandbox = Sandbox::new();
+    sandbox.trained("t.citree");
+    let bundle = Bundle::open(sandbox.path("t.citree")).unwrap();
+    for rule in rules() {
+        let explainer = bundle.explainer_with(&Settings { rule: rule.clone(), ..Settings::default() }).unwrap();
+        let greedy = Settings { decode: Decode::Greedy, rule: rule.clone(), ..Settings::default() };
+        let greedy = bundle.parser_with(&greedy).unwrap().parse(&starter::dev()).unwrap();
+        let mut forced = 0;
+        for (analysis, greedy) in explainer.analyse(&starter::dev()).unwrap().iter().flatten().zip(&greedy) {
+            for word in 1..analysis.positions() {
+                if analysis.parse.heads[word] == greedy.heads[word] || forced == 10 {
+                    continue;
+                }
+                let flip = explainer.flip(analysis, word).unwrap();
+                assert!(flip.forced, "{rule}: another head has the higher score");
+                assert!(flip.head.is_none(), "{rule}: {:?}", flip.head);
+                let json = serde_json::to_value(&flip).unwrap();
+                assert_eq!(json["forced"], true);
+                forced += 1;
+            }
+        }
+        assert!(forced > 0, "{rule}: the tree forces no head");
+    }
+}

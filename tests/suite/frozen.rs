@@ -1,0 +1,53 @@
+//! Bundles of earlier versions open, parse and explain as they did. `tests/frozen/bundle-1` was trained by the last
+//! version before the format of answers became 2, with `tests/frozen/bundle-1/model/config.toml` as its configuration,
+//! on the first 40 sentences of the starter treebank.
+
+use crate::sandbox::{Sandbox, stderr, stdout};
+use crate::trained::copy_all;
+use serde_json::Value;
+use std::path::Path;
+
+pub const TEXT: &str = "Anna found the old letters in the kitchen.\n";
+
+/// A sandbox with the frozen bundle as `en.citree`, and a sentence in `one.txt`.
+pub fn thawed() -> Sandbox {
+    let sandbox = Sandbox::new();
+    copy_all(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/frozen/bundle-1"), &sandbox.path("en.citree"));
+    sandbox.write("one.txt", TEXT);
+    sandbox
+}
+
+fn run(sandbox: &Sandbox, arguments: &[&str]) -> String {
+    let output = sandbox.citree(arguments);
+    assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", stderr(&output));
+    stdout(&output)
+}
+
+/// The parse as the version that trained the bundle gave it.
+const HEADS: [usize; 9] = [2, 0, 5, 5, 2, 8, 8, 5, 2];
+/// The training edge nearest to that of `kitchen`: its sentence and its label.
+const NEAREST: [&str; 2] = ["kitchen-0012", "nmod"];
+const LABELS: [&str; 9] = ["nsubj", "root", "det", "nsubj", "advcl", "case", "det", "obl", "punct"];
+
+#[test]
+fn an_old_bundle_parses_and_explains_as_it_did() {
+    let sandbox = thawed();
+    let parsed = run(&sandbox, &["parse", "en.citree", "one.txt", "--text"]);
+    let columns: Vec<Vec<&str>> =
+        parsed.lines().map(|line| line.split('\t').collect()).filter(|row: &Vec<_>| row.len() == 10).collect();
+    assert_eq!(columns.iter().map(|row| row[6].parse().unwrap()).collect::<Vec<usize>>(), HEADS);
+    assert_eq!(columns.iter().map(|row| row[7]).collect::<Vec<_>>(), LABELS);
+    let explained = run(&sandbox, &["explain", "en.citree", "one.txt", "--text", "--format", "json", "--edge", "8"]);
+    let answer: Value = serde_json::from_str(explained.trim()).unwrap();
+    assert_eq!(answer["heads"], serde_json::json!(HEADS));
+    let nearest = &answer["edges"][0]["attachment"]["citations"][0];
+    assert_eq!((&nearest["sent_id"], &nearest["label"]), (&NEAREST[0].into(), &NEAREST[1].into()), "{nearest}");
+}
+
+#[test]
+fn an_old_bundle_is_whole_and_tells_what_it_is() {
+    let sandbox = thawed();
+    run(&sandbox, &["verify", "en.citree"]);
+    let info: Value = serde_json::from_str(&run(&sandbox, &["info", "en.citree", "--format", "json"])).unwrap();
+    assert_eq!((&info["training"], &info["index"]["edges"]), (&Value::Null, &443.into()), "{info}");
+}

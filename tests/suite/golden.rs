@@ -1,0 +1,114 @@
+//! Whole outputs of the command line against the files in `tests/golden/`. Numbers are replaced, so that the files hold
+//! on every processor. `CITREE_BLESS=1 cargo test --test suite golden` writes them anew.
+
+mod compare;
+
+use crate::frozen::thawed;
+use crate::sandbox::{Sandbox, stdout};
+use compare::Goldens;
+
+/// Sentences of a treebank in `one.conllu`, a bundle without an index in `bare.citree`.
+fn sandbox() -> Sandbox {
+    let sandbox = thawed();
+    sandbox.write_treebank("one.conllu", &citree::treebank::starter::dev()[..1]);
+    crate::trained::copy_all(&sandbox.path("en.citree/model"), &sandbox.path("bare.citree/model"));
+    sandbox
+}
+
+#[test]
+fn help_of_every_verb() {
+    let sandbox = sandbox();
+    let help = stdout(&sandbox.citree(&["--help"]));
+    let list = help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
+    let verbs: Vec<&str> = list.filter_map(|line| line.strip_prefix("  ")?.split(' ').next()).collect();
+    let verbs: Vec<&str> = verbs.into_iter().filter(|verb| !verb.is_empty() && *verb != "help").collect();
+    assert!(verbs.len() > 10, "{verbs:?}");
+    let mut goldens = Goldens::new("help", &sandbox);
+    goldens.check("citree", &["--help"]);
+    for verb in verbs {
+        goldens.check(verb, &[verb, "--help"]);
+    }
+    goldens.finish();
+}
+
+#[test]
+fn parses_to_look_at() {
+    let sandbox = sandbox();
+    let mut goldens = Goldens::new("parse", &sandbox);
+    goldens.check("arcs", &["parse", "en.citree", "one.txt", "--text", "--format", "arcs"]);
+    goldens.check("arcs-greedy", &["parse", "en.citree", "one.conllu", "--format", "arcs", "--decode", "greedy"]);
+    goldens.check("conllu-scores", &["parse", "en.citree", "one.txt", "--text", "--scores"]);
+    goldens.finish();
+}
+
+#[test]
+fn explanations_in_the_terminal() {
+    let sandbox = sandbox();
+    let mut goldens = Goldens::new("explain", &sandbox);
+    let mut explain = |name: &str, more: &[&str]| {
+        let start = ["explain", "en.citree", "one.txt", "--text", "--edge", "8", "--count", "3"];
+        goldens.check(name, &[&start, more].concat());
+    };
+    explain("sum", &[]);
+    explain("nca", &["--rule", "nca", "--temperature", "64"]);
+    explain("knn", &["--rule", "knn", "--neighbors", "5"]);
+    explain("by-genre", &["--by", "genre", "--by", "dependent"]);
+    explain("why-not-head", &["--why-not", "8:2"]);
+    explain("why-not-label", &["--why-not", "8:5:nmod"]);
+    explain("flip-sum", &["--flip"]);
+    explain("flip-nca", &["--flip", "--rule", "nca"]);
+    explain("flip-knn", &["--flip", "--rule", "knn"]);
+    explain("without", &["--without", "kitchen-0001"]);
+    goldens.finish();
+}
+
+#[test]
+fn what_a_bundle_is_and_whether_it_is_whole() {
+    let sandbox = sandbox();
+    sandbox.trained("new.citree");
+    let mut goldens = Goldens::new("bundle", &sandbox);
+    goldens.check("info", &["info", "new.citree"]);
+    goldens.check("info-old", &["info", "en.citree"]);
+    goldens.check("info-without-index", &["info", "bare.citree"]);
+    goldens.check("verify", &["verify", "new.citree"]);
+    let labels = sandbox.path("new.citree/index/gen-000001/labels");
+    let mut bytes = std::fs::read(&labels).unwrap();
+    bytes[5000] ^= 1;
+    std::fs::write(labels, bytes).unwrap();
+    goldens.check("verify-damaged", &["verify", "new.citree"]);
+    goldens.finish();
+}
+
+#[test]
+fn messages_of_common_mistakes() {
+    let sandbox = sandbox();
+    let mut goldens = Goldens::new("mistakes", &sandbox);
+    let cases: [(&str, &[&str]); 19] = [
+        ("nothing-asked", &[]),
+        ("unknown-verb", &["pars", "en.citree"]),
+        ("missing-bundle", &["parse", "no.citree", "one.conllu"]),
+        ("file-for-a-bundle", &["parse", "one.conllu", "one.conllu"]),
+        ("missing-index-explain", &["explain", "bare.citree", "one.conllu"]),
+        ("missing-index-neighbors", &["neighbors", "bare.citree", "one.conllu"]),
+        ("missing-index-rule", &["parse", "bare.citree", "one.conllu", "--rule", "knn"]),
+        ("missing-index-serve", &["serve", "bare.citree", "--listen", "127.0.0.1:0"]),
+        ("missing-index-verify", &["verify", "bare.citree"]),
+        ("missing-file", &["parse", "en.citree", "no.conllu"]),
+        ("forgotten-text", &["parse", "en.citree", "one.txt"]),
+        ("unknown-rule", &["explain", "en.citree", "one.txt", "--text", "--rule", "nearest"]),
+        (
+            "setting-of-another-rule",
+            &["explain", "en.citree", "one.txt", "--text", "--rule", "nca", "--neighbors", "3"],
+        ),
+        ("setting-without-a-rule", &["parse", "en.citree", "one.txt", "--text", "--temperature", "3"]),
+        ("setting-out-of-range", &["parse", "en.citree", "one.txt", "--text", "--rule", "knn", "--neighbors", "0"]),
+        ("no-such-word", &["explain", "en.citree", "one.txt", "--text", "--edge", "99"]),
+        ("its-own-head", &["explain", "en.citree", "one.txt", "--text", "--why-not", "3:3"]),
+        ("train-from-text", &["train", "--train", "one.txt", "--dev", "one.conllu", "new.citree"]),
+        ("train-into-a-bundle", &["train", "--train", "one.conllu", "--dev", "one.conllu", "en.citree"]),
+    ];
+    for (name, arguments) in cases {
+        goldens.check(name, arguments);
+    }
+    goldens.finish();
+}
