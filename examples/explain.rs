@@ -1,4 +1,7 @@
 //! Explains a sentence in fifteen lines: `cargo run --release --example explain -- en.citree 'She reads old letters.'`
+
+#![allow(clippy::print_stdout)]
+
 use citree::explain::{Options, wording::coverage};
 
 fn main() -> citree::Result<()> {

@@ -7,6 +7,8 @@
 //! A rule says what one training edge contributes to a side of a decision, given its similarity. citree adds the
 //! contributions up, decides, cites, splits scores over groups and finds flip sets by it, as by the rules it comes with.
 
+#![allow(clippy::print_stdout)]
+
 use citree::explain::Options;
 use citree::parse::Settings;
 use citree::rule::{Scale, Scoring};

@@ -6,6 +6,8 @@
 //!
 //! Without arguments it learns from the built-in starter treebank, in a temporary folder.
 
+#![allow(clippy::print_stdout)]
+
 use citree::config::{Config, Preset};
 use citree::train::{EpochReport, Observer, Plan, Start, train};
 use citree::treebank::{read_trees, starter};

@@ -160,7 +160,7 @@ impl Config {
     }
 
     /// Reads a configuration that [`to_toml`](Self::to_toml) wrote.
-    pub(crate) fn from_toml(text: &str, path: &Path) -> Result<Self> {
+    pub fn from_toml(text: &str, path: &Path) -> Result<Self> {
         let problem = |message: String| Error::Config { path: path.to_path_buf(), message };
         let config: Self = toml::from_str(text).map_err(|e| problem(e.to_string()))?;
         config.check().map_err(problem)?;

@@ -2,7 +2,7 @@
 
 mod vectors;
 
-pub(crate) use vectors::edge_vectors;
+pub use vectors::edge_vectors;
 
 use crate::config::{Config, Similarity};
 use crate::encoder::{Batch, Encoder, Init, Parameters};
@@ -16,7 +16,7 @@ use candle_core::{Device, Tensor};
 
 /// One of the two models: an encoder, the two sides of a word, the transform of edges, and how edges are compared.
 #[derive(Clone, Debug)]
-pub(crate) struct EdgeModel {
+pub struct EdgeModel {
     encoder: Encoder,
     /// `[states, dims]`: a word as a dependent.
     dependent: Tensor,
@@ -34,7 +34,7 @@ pub(crate) struct EdgeModel {
 
 /// What a model says of every plain row of a batch.
 #[derive(Clone, Debug)]
-pub(crate) struct States {
+pub struct States {
     /// `[rows, dims]`: the word as a dependent.
     pub dependent: Tensor,
     /// `[rows, dims]`: the word as a head.
@@ -71,7 +71,7 @@ impl EdgeModel {
     }
 
     /// The same model as constants: nothing is kept for a way back.
-    pub(crate) fn frozen(&self) -> Result<Self> {
+    pub fn frozen(&self) -> Result<Self> {
         let transform = self.transform.detach();
         Ok(Self {
             encoder: self.encoder.frozen(),
@@ -101,7 +101,7 @@ impl EdgeModel {
     }
 
     /// Encodes a batch, with dropout if a generator is given.
-    pub(crate) fn states(&self, batch: &Batch, training: Option<&mut Random>) -> Result<States> {
+    pub fn states(&self, batch: &Batch, training: Option<&mut Random>) -> Result<States> {
         self.sides(&self.encoder.states(batch, training)?)
     }
 
@@ -111,7 +111,7 @@ impl EdgeModel {
     }
 
     /// The vectors `[edges, dims]` of these edges; of unit length where cosine is used.
-    pub(crate) fn edge_rows(&self, states: &States, dependents: &[u32], heads: &[u32]) -> Result<Tensor> {
+    pub fn edge_rows(&self, states: &States, dependents: &[u32], heads: &[u32]) -> Result<Tensor> {
         let select = |t: &Tensor, rows: &[u32]| t.index_select(&Tensor::new(rows, t.device())?, 0);
         let products = (select(&states.dependent, dependents)? * select(&states.head, heads)?)?;
         self.comparable(products.matmul(&self.transform)?)
@@ -140,7 +140,7 @@ impl EdgeModel {
     }
 
     /// Scores `[edges, classes]` of edge rows against one support row a class, `[classes, dims]`.
-    pub(crate) fn class_scores(&self, rows: &Tensor, support: &Tensor) -> Result<Tensor> {
+    pub fn class_scores(&self, rows: &Tensor, support: &Tensor) -> Result<Tensor> {
         let products = rows.matmul(&support.t()?)?;
         Ok(match self.similarity {
             Similarity::Dot => products,

@@ -49,6 +49,9 @@
 //! - **POST /v1/explain** (`serve`): the handler checks the request against the limits, pins a snapshot of the bundle
 //!   and queues the request; an engine thread encodes what waits together and answers each request by [`explain`].
 
+// What users cannot reach does not look as if they could.
+#![warn(unreachable_pub)]
+
 pub mod bundle;
 #[cfg(feature = "cli")]
 pub mod cli;
@@ -98,7 +101,7 @@ pub mod internals {
     pub use crate::random::Random;
     pub use crate::score::{accuracies, best};
     pub use crate::support::gold_edges;
-    pub use crate::train::{Data, Run};
+    pub use crate::train::run::{Data, Run};
 
     use crate::evidence::{Side, Weighing};
     use crate::explain::Explainer;

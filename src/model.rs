@@ -22,7 +22,7 @@ const VERSION: &str = "1";
 
 /// Everything that parsing needs.
 #[derive(Clone, Debug)]
-pub(crate) struct Model {
+pub struct Model {
     /// How it was trained.
     pub config: Config,
     /// Its tables.
@@ -53,7 +53,7 @@ pub(crate) struct ModelFiles {
 /// What a treebank's words look like.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Tables {
+pub struct Tables {
     /// Words, characters and labels as numbers.
     pub vocabulary: Vocabulary,
     /// How written words are split into syntactic ones.
@@ -62,7 +62,7 @@ pub(crate) struct Tables {
 
 /// What a network is made from.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Blueprint<'a> {
+pub struct Blueprint<'a> {
     /// Sizes and the seed.
     pub config: &'a Config,
     /// Words, characters and labels.
@@ -75,7 +75,7 @@ pub(crate) struct Blueprint<'a> {
 
 /// One of the two models with its support.
 #[derive(Clone, Debug)]
-pub(crate) struct Trained {
+pub struct Trained {
     task: Task,
     /// Its variables; without those of an encoder that it shares.
     pub parameters: Parameters,
@@ -87,7 +87,7 @@ pub(crate) struct Trained {
 
 impl Model {
     /// A model from its parts.
-    pub(crate) fn new(config: Config, tables: Tables, pretrained: Pretrained, heads: Trained, labels: Trained) -> Self {
+    pub fn new(config: Config, tables: Tables, pretrained: Pretrained, heads: Trained, labels: Trained) -> Self {
         Self { config, tables, pretrained, heads, labels, fingerprint: OnceLock::new() }
     }
 
@@ -108,7 +108,7 @@ impl Model {
 
     /// A hash of all that decides what an edge vector is: configuration, tables and parameters. An index of one model
     /// means nothing to another.
-    pub(crate) fn fingerprint(&self) -> Result<[u8; 32]> {
+    pub fn fingerprint(&self) -> Result<[u8; 32]> {
         if let Some(fingerprint) = self.fingerprint.get() {
             return Ok(*fingerprint);
         }
@@ -183,7 +183,7 @@ impl Fingerprint {
 impl Trained {
     /// A model with fresh parameters, over an encoder of its own or a shared one; the two tasks draw them from different
     /// seeds.
-    pub(crate) fn new(task: Task, blueprint: &Blueprint, shared: Option<&Encoder>) -> Result<Self> {
+    pub fn new(task: Task, blueprint: &Blueprint, shared: Option<&Encoder>) -> Result<Self> {
         Self::with_parameters(Parameters::default(), task, blueprint, shared)
     }
 
@@ -207,7 +207,7 @@ impl Trained {
     }
 
     /// The encoder that the other model shares, if they share one.
-    pub(crate) fn shared(&self, config: &Config) -> Option<&Encoder> {
+    pub fn shared(&self, config: &Config) -> Option<&Encoder> {
         config.share_encoder.then(|| self.edges.encoder())
     }
 
@@ -217,7 +217,7 @@ impl Trained {
     }
 
     /// Encodes the support set of models trained together, where inference is by instances.
-    pub(crate) fn sum_support(
+    pub fn sum_support(
         models: &mut [Self],
         config: &Config,
         vocabulary: &Vocabulary,
@@ -232,7 +232,7 @@ impl Trained {
     }
 
     /// The model ready to score.
-    pub(crate) fn scorer(&self, aggregate: Aggregate, device: &Device) -> Result<Scorer> {
+    pub fn scorer(&self, aggregate: Aggregate, device: &Device) -> Result<Scorer> {
         let rows = match &self.sums {
             Some(sums) => support_rows(sums, aggregate, device)?,
             None => self.edges.weight_rows()?.ok_or_else(|| Error::Training {

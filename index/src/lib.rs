@@ -20,6 +20,8 @@
 //! Two modules do not depend on the index: [`container`] is the file format of all its files, for other mapped files of a
 //! program, and [`sums`] adds up rows by class.
 
+#![warn(unreachable_pub)]
+
 mod builder;
 mod compact;
 mod error;

@@ -87,7 +87,7 @@ impl Bundle {
     }
 
     /// The model.
-    pub(crate) fn model(&self) -> &Model {
+    pub fn model(&self) -> &Model {
         &self.0.model
     }
 

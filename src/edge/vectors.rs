@@ -8,7 +8,7 @@ use rayon::prelude::*;
 /// For each model, the vectors of the edges from every word to its head in `heads`, one flat list a sentence; the batches
 /// are encoded in parallel, and once where the models have `shared` their encoder. They should be
 /// [frozen](EdgeModel::frozen).
-pub(crate) fn edge_vectors(
+pub fn edge_vectors(
     models: &[&EdgeModel],
     shared: bool,
     sentences: &[Numbered],

@@ -17,7 +17,7 @@ const MOST_SENTENCES: usize = 128;
 
 /// A batch without padding. "Packed" rows are ordered by time, "plain" rows by sentence, then position.
 #[derive(Clone, Debug)]
-pub(crate) struct Batch {
+pub struct Batch {
     /// Word id of every packed row.
     pub words: Vec<u32>,
     /// The distinct spellings of the batch.
@@ -25,15 +25,15 @@ pub(crate) struct Batch {
     /// Index into `spellings` of every packed row.
     pub spelling_of: Vec<u32>,
     /// The LSTM's schedule.
-    pub steps: Steps,
+    pub(crate) steps: Steps,
     /// Packed row of every plain row.
     pub packed_row: Vec<u32>,
     /// Plain rows by sentence.
-    pub segments: Segments,
+    pub(crate) segments: Segments,
     /// Row of the frozen word vectors of every packed row; empty where there are none.
     pub vectors: Vec<u32>,
     /// The pieces that BERT reads, its rows being the packed ones; empty where there is no BERT or states are stored.
-    pub pieces: PieceBatch,
+    pub(crate) pieces: PieceBatch,
     /// Stored states of BERT: where the packed rows lie, if all sentences have them.
     stored: Option<(Arc<Features>, Vec<u64>)>,
     /// Frozen states, once somebody asked: both models read the same.
@@ -42,7 +42,7 @@ pub(crate) struct Batch {
 
 impl Batch {
     /// Packs sentences; their order is kept in plain rows.
-    pub(crate) fn new(sentences: &[&Numbered]) -> Self {
+    pub fn new(sentences: &[&Numbered]) -> Self {
         let lengths: Vec<usize> = sentences.iter().map(|s| s.len()).collect();
         let mut by_length: Vec<usize> = (0..sentences.len()).collect();
         by_length.sort_by_key(|&s| std::cmp::Reverse(lengths[s]));
@@ -110,7 +110,7 @@ impl Batch {
     }
 
     /// First plain row of every sentence.
-    pub(crate) fn first_rows(&self) -> Vec<usize> {
+    pub fn first_rows(&self) -> Vec<usize> {
         self.segments.ranges().map(|(start, _)| start).collect()
     }
 }

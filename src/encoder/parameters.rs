@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 /// The learnable tensors of one model, sorted by name.
 #[derive(Clone, Debug)]
-pub(crate) struct Parameters {
+pub struct Parameters {
     vars: BTreeMap<String, Var>,
     /// `f32`, but for gradient checks.
     dtype: DType,
@@ -86,7 +86,7 @@ impl Parameters {
     }
 
     /// All variables by name.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &Var)> {
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &Var)> {
         self.vars.iter().map(|(name, var)| (name.as_str(), var))
     }
 

@@ -52,7 +52,7 @@ impl Pretrained {
     }
 
     /// Turns sentences into numbers, with all that is known of their words.
-    pub(crate) fn number(&self, vocabulary: &Vocabulary, sentences: &[Sentence]) -> Result<Vec<Numbered>> {
+    pub fn number(&self, vocabulary: &Vocabulary, sentences: &[Sentence]) -> Result<Vec<Numbered>> {
         // A batch has all of its states from the disk or none.
         let stored = |features: &Arc<Features>| {
             sentences.iter().map(|sentence| features.find(sentence)).collect::<Option<Vec<_>>>()

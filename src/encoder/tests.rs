@@ -110,14 +110,11 @@ fn gradients_of_every_parameter_are_right_with_word_vectors_and_bert_frozen_or_t
 fn the_batch_never_changes_states_with_word_vectors_and_bert_nor_does_where_they_come_from() {
     let (pretrained, cache) = (pretrained(), tempfile::tempdir().unwrap());
     let vocabulary = Vocabulary::new(&sentences(), 1);
-    let bert = pretrained.bert.as_ref().unwrap();
-    let features =
-        bert::Features::cached(bert, true, &sentences().iter().collect::<Vec<_>>(), cache.path(), &|_, _| true)
-            .unwrap();
     let mut config = small();
     config.bert.layers = BertLayers::Mix;
     let encoder = Encoder::new(&config, &vocabulary, &pretrained, &mut Parameters::default(), &Device::Cpu).unwrap();
-    let stored = pretrained.with_features(features).number(&vocabulary, &sentences()).unwrap();
+    let cached = pretrained.with_cached_states(&config, [&sentences(), &[]], cache.path(), &|_, _| true).unwrap();
+    let stored = cached.number(&vocabulary, &sentences()).unwrap();
     let computed = pretrained.number(&vocabulary, &sentences()).unwrap();
     assert!(stored.iter().all(|sentence| sentence.stored.is_some() && sentence.pieces.is_none()));
     let all = Batch::new(&stored.iter().collect::<Vec<_>>());

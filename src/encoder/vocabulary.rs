@@ -18,7 +18,7 @@ const LONGEST_SPELLING: usize = 20;
 /// The tables of one training treebank. Ids follow the sorted order of their entries.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "Lists", into = "Lists")]
-pub(crate) struct Vocabulary {
+pub struct Vocabulary {
     words: BTreeMap<String, u32>,
     characters: BTreeMap<char, u32>,
     labels: Vec<String>,
@@ -26,7 +26,7 @@ pub(crate) struct Vocabulary {
 
 /// A sentence as numbers; position 0 is ROOT.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Numbered {
+pub struct Numbered {
     /// Word ids.
     pub words: Vec<u32>,
     /// Character ids of every position.
@@ -40,17 +40,17 @@ pub(crate) struct Numbered {
     /// The sentence as BERT reads it, where its states are not stored.
     pub pieces: Option<Pieces>,
     /// Stored states of BERT, and the row of ROOT in them.
-    pub stored: Option<(Arc<Features>, u64)>,
+    pub(crate) stored: Option<(Arc<Features>, u64)>,
 }
 
 impl Numbered {
     /// Positions, ROOT included.
-    pub(crate) fn len(&self) -> usize {
+    pub fn len(&self) -> usize {
         self.words.len()
     }
 
     /// Whether there is no word but ROOT.
-    pub(crate) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.words.len() <= 1
     }
 }
@@ -63,7 +63,7 @@ impl AsRef<Numbered> for Numbered {
 
 impl Vocabulary {
     /// Counts a treebank; words rarer than `min_count` (lower-cased) are left out.
-    pub(crate) fn new(sentences: &[Sentence], min_count: usize) -> Self {
+    pub fn new(sentences: &[Sentence], min_count: usize) -> Self {
         let mut counts: BTreeMap<String, usize> = BTreeMap::new();
         let mut characters: BTreeSet<char> = BTreeSet::new();
         let mut labels: Vec<String> = Vec::new();
@@ -89,7 +89,7 @@ impl Vocabulary {
     }
 
     /// All labels, sorted; a label's id is its place here.
-    pub(crate) fn labels(&self) -> &[String] {
+    pub fn labels(&self) -> &[String] {
         &self.labels
     }
 
@@ -109,7 +109,7 @@ impl Vocabulary {
     }
 
     /// Turns a sentence into numbers, without what is pretrained.
-    pub(crate) fn number(&self, sentence: &Sentence) -> Numbered {
+    pub fn number(&self, sentence: &Sentence) -> Numbered {
         let words = sentence.words();
         let word_ids = words.iter().map(|w| self.words.get(&w.form.to_lowercase()).copied().unwrap_or(UNKNOWN));
         let spelling = |form: &str| -> Vec<u32> {

@@ -44,12 +44,12 @@ impl TrainingEdges {
     }
 
     /// The numbers behind it.
-    pub(crate) fn index(&self) -> &Index {
+    pub fn index(&self) -> &Index {
         &self.index
     }
 
     /// The rows of one of the two models.
-    pub(crate) fn space(&self, task: Task) -> &Space {
+    pub fn space(&self, task: Task) -> &Space {
         let [heads, labels] = self.index.spaces();
         match task {
             Task::Heads => heads,

@@ -16,7 +16,7 @@ pub use build::{Built, Step};
 pub use edges::TrainingEdges;
 pub(crate) use groups::{Grouping, prefix};
 pub use record::{Edge, Source, TrainingSentence, TrainingWord};
-pub(crate) use side::Side;
+pub use side::Side;
 pub(crate) use weigh::Weighing;
 
 use crate::task::Task;

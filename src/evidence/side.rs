@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 /// One of the alternatives of a decision as the training edges see it.
 #[derive(Clone, Debug)]
-pub(crate) struct Side {
+pub struct Side {
     /// Which model's decision.
     pub task: Task,
     /// The vector of the edge.

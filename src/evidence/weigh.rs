@@ -12,7 +12,7 @@ const ROWS_PER_PASS: usize = 32;
 
 /// A rule with the scale of a model: all that turns similarities into scores.
 #[derive(Clone, Debug)]
-pub(crate) struct Weighing {
+pub struct Weighing {
     /// The rule.
     pub rule: Rule,
     /// How the model's similarities count.
@@ -30,7 +30,7 @@ impl Weighing {
 
 impl Evidence {
     /// All that the training edges contribute to a side.
-    pub(crate) fn total(&self, by: &Weighing, side: &Side) -> Result<f64> {
+    pub fn total(&self, by: &Weighing, side: &Side) -> Result<f64> {
         let count = self.count(side);
         if let Some(neighbors) = by.rule.neighbors() {
             let similarities: Vec<f32> = self.neighbors(neighbors, side)?.iter().map(|hit| hit.similarity).collect();

@@ -100,7 +100,7 @@ impl Explainer {
     }
 
     /// The index behind them.
-    pub(crate) fn edges(&self) -> &TrainingEdges {
+    pub fn edges(&self) -> &TrainingEdges {
         self.evidence.edges()
     }
 

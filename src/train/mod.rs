@@ -6,7 +6,7 @@ mod curve;
 mod last_edges;
 mod loss;
 mod rule_loss;
-mod run;
+pub(crate) mod run;
 mod sample;
 
 use run::{Data, Run};
@@ -64,7 +64,7 @@ pub enum Stage {
 
 impl Stage {
     /// The stages of a training, in their order.
-    pub(crate) fn all(config: &Config) -> &'static [Self] {
+    pub fn all(config: &Config) -> &'static [Self] {
         if config.share_encoder { &[Self::Both] } else { &[Self::Heads, Self::Labels] }
     }
 

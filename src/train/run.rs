@@ -25,7 +25,7 @@ const DEV_SUPPORT: usize = 2048;
 
 /// The numbered treebanks of a run.
 #[derive(Clone, Debug)]
-pub(crate) struct Data {
+pub struct Data {
     /// To learn from; also the support set.
     pub train: Vec<Numbered>,
     /// To choose the best epoch by.
@@ -48,7 +48,7 @@ impl Data {
 }
 
 /// Models in training.
-pub(crate) struct Run<'a> {
+pub struct Run<'a> {
     stage: Stage,
     config: &'a Config,
     tables: &'a Tables,
@@ -83,7 +83,7 @@ struct State {
 
 impl<'a> Run<'a> {
     /// A run at its beginning.
-    pub(crate) fn new(
+    pub fn new(
         stage: Stage,
         config: &'a Config,
         tables: &'a Tables,
@@ -194,7 +194,7 @@ impl<'a> Run<'a> {
     }
 
     /// The next batch of the epoch: loss, gradients, update.
-    pub(crate) fn step(&mut self) -> Result<StepReport> {
+    pub fn step(&mut self) -> Result<StepReport> {
         let started = Instant::now();
         let training_set = TrainingSet {
             config: self.config,

@@ -19,5 +19,6 @@ pub use check::{Finding, Summary, check};
 pub use problem::Problem;
 pub use reader::{Reader, open, read_all, read_trees};
 pub use sentence::{EmptyNode, MultiwordToken, Sentence, Word};
-pub(crate) use text::Splits;
+pub use text::Splits;
+pub use tree::{TreeFault, tree_faults};
 pub use writer::write_sentence;

@@ -126,8 +126,8 @@ fn a_run_stopped_in_its_first_epoch_resumes_to_the_result_of_an_undisturbed_one(
 
     // A run that starts from a model is resumed from there, too.
     let tuned = [sandbox.path("tuned.citree"), sandbox.path("tuned-stopped.citree")];
-    run(&tuned[0], Start::From(trained.model()), &mut Silent).unwrap();
-    assert!(run(&tuned[1], Start::From(trained.model()), &mut AtOnce).is_none());
+    run(&tuned[0], Start::From(&trained), &mut Silent).unwrap();
+    assert!(run(&tuned[1], Start::From(&trained), &mut AtOnce).is_none());
     run(&tuned[1], Start::Resume, &mut Silent).unwrap();
     assert!(model_files(&tuned[0]) == model_files(&tuned[1]));
     assert!(model_files(&tuned[0]) != model_files(&whole));

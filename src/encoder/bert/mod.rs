@@ -10,7 +10,7 @@ mod weights;
 
 pub(crate) use features::Features;
 pub(crate) use network::{Network, PieceBatch};
-pub(crate) use pieces::Pieces;
+pub use pieces::Pieces;
 pub(crate) use shape::Shape;
 
 use super::parameters::Parameters;
@@ -30,7 +30,7 @@ pub(crate) const PREFIX: &str = "bert.";
 
 /// A BERT folder, opened.
 #[derive(Debug)]
-pub(crate) struct Bert {
+pub struct Bert {
     shape: Shape,
     cutter: Cutter,
     /// The folder's own weights; none where a trained model has weights of its own.
@@ -42,7 +42,7 @@ pub(crate) struct Bert {
 
 impl Bert {
     /// Opens a folder with its weights.
-    pub(crate) fn open(folder: &Path, device: &Device) -> Result<Self> {
+    pub fn open(folder: &Path, device: &Device) -> Result<Self> {
         let mut bert = Self::open_without_weights(folder)?;
         let weights = weights::read(&folder.join(FILES[2]), &bert.shape)?;
         let precision = frozen_precision(device);
@@ -95,13 +95,13 @@ impl Bert {
     }
 
     /// A sentence in pieces.
-    pub(crate) fn pieces(&self, words: &[&str]) -> Result<Pieces> {
+    pub fn pieces(&self, words: &[&str]) -> Result<Pieces> {
         self.cutter.cut(words)
     }
 
     /// States of every position of the sentences, ROOT included, by the folder's own weights: after the embedding and
     /// each layer, or after the last layer alone; each `[positions, dims]`, rounded to half precision as on disk.
-    pub(crate) fn features(&self, sentences: &[&Pieces], all: bool) -> Result<Vec<Tensor>> {
+    pub fn features(&self, sentences: &[&Pieces], all: bool) -> Result<Vec<Tensor>> {
         self.rounded_states(&PieceBatch::new(sentences), all)
     }
 

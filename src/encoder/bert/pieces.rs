@@ -7,7 +7,7 @@ use tokenizers::Tokenizer;
 
 /// A sentence in pieces. All its windows lie one after the other.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Pieces {
+pub struct Pieces {
     /// Piece ids, with the special ones around every window.
     pub ids: Vec<u32>,
     /// Pieces of every window.

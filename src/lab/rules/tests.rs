@@ -50,7 +50,7 @@ fn tally() -> Tally {
         flip: (at == 0).then_some(0.5),
         flip_edges: (at == 0).then_some(9.0),
     };
-    Tally { decisions: 7, flipped: 3, rules: (0..Rule::ALL.len()).map(summary).collect() }
+    Tally { decisions: 7, flipped: 3, rules: (0..Measured::ALL.len()).map(summary).collect() }
 }
 
 #[test]
@@ -61,9 +61,9 @@ fn every_rule_has_a_captioned_point_in_the_plot() {
 
 #[test]
 fn a_table_has_a_row_for_each_rule_and_leaves_open_what_was_not_counted() {
-    let names = Rule::ALL.map(Rule::name);
+    let names = Measured::ALL.map(Measured::name);
     let table = table("heads", "Heads", ["UAS, %", "less that of the sum, points"], &names, &tally());
-    assert_eq!(table.rows.len(), Rule::ALL.len());
+    assert_eq!(table.rows.len(), Measured::ALL.len());
     assert_eq!((&table.rows[0][1], &table.rows[0][6]), (&Cell::Value(80.0), &Cell::Count(9)));
     assert_eq!((&table.rows[7][0], &table.rows[7][6]), (&Cell::text("NCA, T = 1024"), &Cell::Nothing));
     assert_eq!(table.rows[0][7], Cell::Value(50.0));

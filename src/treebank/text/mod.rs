@@ -19,7 +19,7 @@ use words::{WordSplit, endings};
 
 /// How a treebank cuts text into words; part of a trained model.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Splits {
+pub struct Splits {
     /// Whether a token ends at a boundary between atoms, by its contexts.
     token_ends: Backoff<bool>,
     /// How a unit becomes words, by its endings; `None` leaves it whole.
@@ -28,7 +28,7 @@ pub(crate) struct Splits {
 
 impl Splits {
     /// Learns from the sentences of a treebank, by their multiword tokens and their `SpaceAfter=No`.
-    pub(crate) fn learn(sentences: &[Sentence]) -> Self {
+    pub fn learn(sentences: &[Sentence]) -> Self {
         let mut ends = Vec::new();
         let mut units: BTreeMap<String, BTreeMap<Option<WordSplit>, usize>> = BTreeMap::new();
         for sentence in sentences {
@@ -58,7 +58,7 @@ impl Splits {
     }
 
     /// Cuts one line into the words of one sentence; of a blank line it has none.
-    pub(crate) fn split(&self, line: &str) -> Sentence {
+    pub fn split(&self, line: &str) -> Sentence {
         let mut sentence = Sentence::default();
         sentence.set_comment("text", line);
         let chunks: Vec<&str> = line.split_whitespace().collect();
