@@ -1,15 +1,15 @@
-//! Sentences back to CoNLL-U, byte for byte as a valid file had them.
+//! Writes sentences as CoNLL-U. A valid file is reproduced byte for byte.
 
 use super::sentence::{Sentence, Word};
 use std::io::{self, Write};
 
-/// Writes sentences one after the other.
+/// Writes sentences one by one.
 pub(crate) struct Writer<W: Write> {
     out: W,
 }
 
 impl<W: Write> Writer<W> {
-    /// Writes to `out`; buffer it if it is a file.
+    /// Writes to `out`, which should be buffered if it is a file.
     pub(crate) fn new(out: W) -> Self {
         Self { out }
     }
@@ -19,7 +19,7 @@ impl<W: Write> Writer<W> {
         write_sentence(&mut self.out, sentence)
     }
 
-    /// Brings everything written so far to where it goes.
+    /// Flushes the output.
     pub(crate) fn flush(&mut self) -> io::Result<()> {
         self.out.flush()
     }
@@ -32,7 +32,7 @@ pub fn write_sentence(out: &mut impl Write, sentence: &Sentence) -> io::Result<(
     }
     let mut ranges = sentence.multiword_tokens.iter().peekable();
     let mut empties = sentence.empty_nodes.iter().peekable();
-    // Each word is preceded by the empty nodes after its forerunner, then by the range that starts with it.
+    // The empty nodes after the previous word come first, then the range that starts at this word, then the word.
     for id in 1..=sentence.words.len() + 1 {
         while let Some(node) = empties.next_if(|node| node.after < id) {
             writeln!(out, "{}.{}\t{}", node.after, node.number, node.columns)?;
