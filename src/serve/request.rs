@@ -42,8 +42,7 @@ pub(super) struct ExplainRequest {
     conllu: Option<String>,
     /// The words of one sentence.
     words: Option<Vec<String>>,
-    /// The rule that decides: `{"name": "sum"}`, `{"name": "nca", "temperature": 256}` or `{"name": "knn", "neighbors":
-    /// 10}`.
+    /// The rule: `{"name": "sum"}`, `{"name": "nca", "temperature": 256}` or `{"name": "knn", "neighbors": 10}`.
     rule: Option<RuleRequest>,
     /// Training edges to cite for each decision; 10 by default.
     count: Option<usize>,
@@ -51,8 +50,7 @@ pub(super) struct ExplainRequest {
     edges: Vec<usize>,
     /// Only edges whose head or label is less probable than this.
     below: Option<f32>,
-    /// Break scores and margins down by `label`, `document`, `genre`, `prefix:N`, `dependent`, `head`; by label by
-    /// default.
+    /// Break scores and margins down by `label` (the default), `document`, `genre`, `prefix:N`, `dependent` or `head`.
     by: Option<Vec<String>>,
     /// Alternative edges to contrast with the chosen ones, as `WORD:HEAD` or `WORD:HEAD:LABEL`; 0 is ROOT.
     why_not: Vec<String>,
@@ -82,8 +80,7 @@ pub(super) struct NeighborsRequest {
     words: Option<Vec<String>>,
     /// The number of a training edge, instead of sentences.
     edge: Option<u32>,
-    /// The generation of the index that the number refers to. Another generation is refused, because its numbers
-    /// differ.
+    /// The generation of the index that the number refers to. Any other is refused, because its numbers differ.
     pub(super) generation: Option<u64>,
     /// The model whose vectors are compared: `heads` or `labels`.
     space: Space,

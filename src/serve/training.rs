@@ -23,8 +23,7 @@ const MOST: usize = 100;
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(super) struct Of {
-    /// The generation of the index that the number refers to. Another generation is refused, because its numbers
-    /// differ.
+    /// The generation of the index that the number refers to. Any other is refused, because its numbers differ.
     pub(super) generation: Option<u64>,
 }
 

@@ -84,7 +84,7 @@ pub fn fastest(curve: &[Point]) -> Option<&Point> {
     reached.max_by(|a, b| a.speed().total_cmp(&b.speed())).or_else(|| least(curve))
 }
 
-/// The point of least effort with the wanted recall. If none has it, the point of least effort within [`AS_GOOD`] of
+/// The point of least effort with the wanted recall. If none has it, the point of least effort within `AS_GOOD` of
 /// the library's best recall: rounded rows set a limit that more effort does not lift.
 pub fn least(curve: &[Point]) -> Option<&Point> {
     let most = curve.iter().map(|point| point.recall).fold(0.0, f64::max);
