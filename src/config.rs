@@ -1,4 +1,4 @@
-//! What a model is and how it is trained: presets, a TOML file on top, every value checked.
+//! The configuration of a model and its training: presets, overridden by a TOML file, with every value checked.
 
 mod bert;
 mod system;
@@ -12,7 +12,7 @@ use crate::rule::Rule;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
-/// Everything that decides the outcome of a training run. Saved in the bundle as it was used.
+/// Everything that determines the result of a training run. Saved in the bundle.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
@@ -22,10 +22,10 @@ pub struct Config {
     pub aggregate: Aggregate,
     /// Where the support edge of each label comes from in training.
     pub label_support: LabelSupport,
-    /// What the model learns to decide by.
+    /// The rule that the model is trained for.
     #[serde(default, with = "crate::rule::by_name")]
     pub rule: Rule,
-    /// The seed of everything drawn at random.
+    /// The seed of all random numbers.
     pub seed: u64,
     /// Passes over the training treebank.
     pub epochs: usize,
@@ -35,15 +35,15 @@ pub struct Config {
     pub support_sentences: usize,
     /// Learning rate of the first epoch.
     pub learning_rate: f64,
-    /// By the inverse schedule the rate of epoch t is `learning_rate / (1 + decay · t)`.
+    /// With the inverse schedule, the rate of epoch t is `learning_rate / (1 + decay · t)`.
     pub decay: f64,
-    /// Gradients longer than this are cut to it.
+    /// Gradients with a larger norm are clipped to this.
     pub clip: f64,
-    /// Share of values set to zero in training.
+    /// Dropout rate in training.
     pub dropout: f32,
-    /// Share of known words taken as unknown in training.
+    /// Share of known words that are replaced by the unknown word in training.
     pub word_dropout: f32,
-    /// Words rarer than this are unknown.
+    /// Words with fewer occurrences are unknown.
     pub min_count: usize,
     /// Dimensions of a word embedding.
     pub word_dim: usize,
@@ -53,22 +53,22 @@ pub struct Config {
     pub char_filters: usize,
     /// Layers of the BiLSTM.
     pub lstm_layers: usize,
-    /// Units of the BiLSTM in each direction.
+    /// Units of the BiLSTM per direction.
     pub lstm_units: usize,
     /// Dimensions of an edge vector.
     pub edge_dim: usize,
     /// The factor τ of the cosine.
     pub scale: f64,
-    /// Whether heads and labels are learnt together, on one encoder.
+    /// Whether heads and labels are trained together on one encoder.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub share_encoder: bool,
     /// Where the support edges of the head model come from in training.
     #[serde(default, skip_serializing_if = "HeadSupport::is_sampled")]
     pub head_support: HeadSupport,
-    /// How the learning rate falls.
+    /// How the learning rate decreases.
     #[serde(default, skip_serializing_if = "Schedule::is_inverse")]
     pub schedule: Schedule,
-    /// How BERT is read, where a model has one. What is left out stays as the preset has it.
+    /// How BERT is used, if the model has one. Missing keys keep the preset's values.
     #[serde(default, skip_serializing_if = "BertSettings::is_default")]
     pub bert: BertSettings,
 }
@@ -131,7 +131,7 @@ impl Config {
         }
     }
 
-    /// A preset with the values of a TOML file on top; a key that does not exist is an error.
+    /// A preset with the values of a TOML file on top. An unknown key is an error.
     pub fn load(preset: Preset, path: &Path) -> Result<Self> {
         let text = std::fs::read_to_string(path).map_err(Error::io(path))?;
         Self::preset(preset).with_toml(&text, path)
@@ -167,7 +167,7 @@ impl Config {
         Ok(config)
     }
 
-    /// Says what is wrong with the values, if anything.
+    /// Checks all values and describes the first invalid one.
     pub(crate) fn check(&self) -> std::result::Result<(), String> {
         let positive = [
             ("query_sentences", self.query_sentences),
@@ -214,43 +214,44 @@ impl Config {
     }
 }
 
-/// Named starting points.
+/// Named default configurations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Preset {
-    /// Sizes, sampling and 100 epochs of the paper.
+    /// The paper's sizes, sampling and 100 epochs.
     Paper,
-    /// The paper's sizes for an hour on two cores: 15 epochs, label support from the batch where it has one.
+    /// The paper's sizes for an hour on two cores: 15 epochs, label support from the batch where possible.
     Small,
-    /// The paper's sizes at less cost, made for BERT: heads and labels on one encoder, support from the batch where it has
-    /// any, a mix of BERT's layers, a rate that falls in a straight line, 8 epochs.
+    /// The paper's sizes at lower cost, made for BERT: heads and labels on one encoder, support from the batch where
+    /// possible, a mix of BERT's layers, a linear schedule, 8 epochs.
     Joint,
     /// A tiny model that trains in seconds on a few hundred sentences.
     Demo,
 }
 
-/// How the label model gets its support edge for each label.
+/// Where the label model's support edge for each label comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LabelSupport {
-    /// As the paper: one edge drawn uniformly from all training edges of the label.
+    /// As in the paper: one edge drawn uniformly from all training edges of the label.
     Sampled,
-    /// The mean of the label's other edges in the batch, and one drawn edge where the batch has less than two: far
-    /// fewer sentences to encode, and a steadier target.
+    /// The mean of the label's other edges in the batch, or one drawn edge if the batch has fewer than two. Encodes far
+    /// fewer sentences, and the target is less noisy.
     Batch,
-    /// As `batch`, but where the batch has less than two, the last edge of the label in an earlier batch, as it was then:
-    /// no sentence more to encode. One is drawn only for a label that was not seen yet. Cheapest, and good on a treebank of
-    /// ten thousand sentences; on one of a few thousand, rare labels are not learnt well, since what is remembered is not moved.
+    /// Like `batch`, but if the batch has fewer than two edges of a label, the support is the label's last edge from an
+    /// earlier batch, as it was then. No further sentence is encoded; an edge is drawn only for a label without an
+    /// earlier edge. This is the cheapest choice and works well with ten thousand sentences. With a few thousand
+    /// sentences rare labels are learnt poorly, because the stored edge gets no gradient.
     Memory,
 }
 
-/// Where the head model gets its support edges.
+/// Where the head model's support edges come from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum HeadSupport {
-    /// As the paper: the gold edges of `support_sentences` drawn sentences.
+    /// As in the paper: the gold edges of `support_sentences` drawn sentences.
     #[default]
     Sampled,
-    /// The gold edges of the query sentences themselves: no sentence more to encode.
+    /// The gold edges of the query sentences themselves, so no further sentence is encoded.
     Batch,
 }
 
@@ -260,19 +261,20 @@ impl HeadSupport {
     }
 }
 
-/// How the learning rate falls.
+/// How the learning rate decreases.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Schedule {
-    /// As the paper: by `1 / (1 + decay · epoch)`.
+    /// As in the paper: by `1 / (1 + decay · epoch)`.
     #[default]
     Inverse,
-    /// In a straight line, to nothing at the end of training.
+    /// Linearly, to 0 at the end of training.
     Linear,
 }
 
 impl Schedule {
-    // Bundles from before there was a choice must keep their text, and with it their fingerprint.
+    // Older bundles have no such key. The default is not serialised, so that their text and thus their fingerprint stay
+    // the same.
     fn is_inverse(&self) -> bool {
         *self == Self::Inverse
     }
@@ -299,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn a_configuration_without_what_came_later_keeps_its_text_and_so_its_fingerprint() {
+    fn keys_added_later_are_not_written_at_their_defaults_so_fingerprints_stay() {
         let text = Config::preset(Preset::Small).to_toml();
         for later in ["share_encoder", "schedule", "head_support", "[bert]"] {
             assert!(!text.contains(later), "{text}");
@@ -307,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_key_or_an_impossible_value_is_refused_with_its_name() {
+    fn an_unknown_key_or_invalid_value_is_refused_by_name() {
         let base = Config::preset(Preset::Small);
         for (text, expected) in [
             ("epoch = 3", "epoch"),

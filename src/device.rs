@@ -1,9 +1,9 @@
-//! Where tensors live: the one place that picks a device.
+//! Selects the device on which tensors are stored and computed.
 
 use crate::error::{Error, Result};
 use candle_core::{DType, Device};
 
-/// Picks a device by name: `auto`, `cpu`, `cuda`, `cuda:N` or `metal`. `auto` takes the best that works.
+/// Selects a device by name: `auto`, `cpu`, `cuda`, `cuda:N` or `metal`. `auto` selects the best available one.
 pub fn pick(name: &str) -> Result<Device> {
     let refuse = |message: String| Error::Device { device: name.to_string(), message };
     let built_without = |feature: &str| {
@@ -27,8 +27,8 @@ pub fn pick(name: &str) -> Result<Device> {
     }
 }
 
-/// The precision in which a frozen BERT runs: half where a device is made for it, since its states are rounded to that
-/// anyway. Whatever is trained, and every edge vector, stays in single precision.
+/// The precision in which a frozen BERT runs: half precision on accelerators, because its states are rounded to half
+/// precision anyway. Everything that is trained, and every edge vector, stays in single precision.
 pub(crate) fn frozen_precision(device: &Device) -> DType {
     if device.is_cpu() { DType::F32 } else { DType::F16 }
 }
@@ -38,13 +38,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_processor_is_always_there() {
+    fn the_cpu_is_always_available() {
         assert!(matches!(pick("cpu"), Ok(Device::Cpu)));
         assert!(pick("auto").is_ok());
     }
 
     #[test]
-    fn a_device_this_build_lacks_or_nobody_has_is_refused_with_what_to_do() {
+    fn an_unsupported_or_unknown_device_is_refused_with_a_remedy() {
         for name in ["cuda", "cuda:1", "metal"] {
             if cfg!(not(any(feature = "cuda", feature = "metal"))) {
                 let message = pick(name).expect_err(name).to_string();

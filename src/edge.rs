@@ -1,4 +1,4 @@
-//! (dependent, head) to edge vector, and edge vectors to scores: dot product or cosine.
+//! Turns (dependent, head) pairs into edge vectors, and scores edge vectors by dot product or cosine.
 
 mod vectors;
 
@@ -14,7 +14,8 @@ use crate::ops::triangular_norm::{factor, triangular_norm};
 use crate::random::Random;
 use candle_core::{Device, Tensor};
 
-/// One of the two models: an encoder, the two sides of a word, the transform of edges, and how edges are compared.
+/// One of the two models: an encoder, projections of a word as dependent and as head, the edge transform and the
+/// similarity.
 #[derive(Clone, Debug)]
 pub struct EdgeModel {
     encoder: Encoder,
@@ -24,15 +25,15 @@ pub struct EdgeModel {
     head: Tensor,
     /// `[dims, dims]`, input by output: the paper's W.
     transform: Tensor,
-    /// `[classes, dims]`: the weight vectors of weight-based learning; one for heads, one a label for labels.
+    /// `[classes, dims]`: the weight vectors of weight-based systems: one for heads, or one per label.
     weights: Option<Tensor>,
-    /// The transform's triangular factor, once nothing is learnt any more.
+    /// The triangular factor of the transform; set in frozen models.
     norm_factor: Option<Tensor>,
     similarity: Similarity,
     scale: f64,
 }
 
-/// What a model says of every plain row of a batch.
+/// The two projections of every plain row of a batch.
 #[derive(Clone, Debug)]
 pub struct States {
     /// `[rows, dims]`: the word as a dependent.
@@ -42,7 +43,7 @@ pub struct States {
 }
 
 impl EdgeModel {
-    /// A new model over an encoder; `classes` weight vectors if the system learns by weights.
+    /// A new model over an encoder, with `classes` weight vectors if the system is weight-based.
     pub(crate) fn new(
         config: &Config,
         encoder: Encoder,
@@ -70,7 +71,7 @@ impl EdgeModel {
         })
     }
 
-    /// The same model as constants: nothing is kept for a way back.
+    /// The same model with detached tensors: no gradient is stored.
     pub fn frozen(&self) -> Result<Self> {
         let transform = self.transform.detach();
         Ok(Self {
@@ -84,7 +85,7 @@ impl EdgeModel {
         })
     }
 
-    /// The same network with its edges compared in another way than it was trained for.
+    /// The same network with another similarity than it was trained with.
     #[cfg(feature = "lab")]
     pub(crate) fn compared_by(&self, similarity: Similarity) -> Self {
         Self { similarity, ..self.clone() }
@@ -95,7 +96,7 @@ impl EdgeModel {
         self.transform.dims()[0]
     }
 
-    /// The encoder behind it, which another model may share.
+    /// Its encoder, which another model can share.
     pub(crate) fn encoder(&self) -> &Encoder {
         &self.encoder
     }
@@ -105,25 +106,25 @@ impl EdgeModel {
         self.sides(&self.encoder.states(batch, training)?)
     }
 
-    /// The two sides of the words whose encoder states `[rows, states]` these are.
+    /// Projects encoder states `[rows, states]` to dependents and heads.
     pub(crate) fn sides(&self, encoded: &Tensor) -> Result<States> {
         Ok(States { dependent: encoded.matmul(&self.dependent)?, head: encoded.matmul(&self.head)? })
     }
 
-    /// The vectors `[edges, dims]` of these edges; of unit length where cosine is used.
+    /// The vectors `[edges, dims]` of these edges; of unit length for cosine.
     pub fn edge_rows(&self, states: &States, dependents: &[u32], heads: &[u32]) -> Result<Tensor> {
         let select = |t: &Tensor, rows: &[u32]| t.index_select(&Tensor::new(rows, t.device())?, 0);
         let products = (select(&states.dependent, dependents)? * select(&states.head, heads)?)?;
         self.comparable(products.matmul(&self.transform)?)
     }
 
-    /// The learnt weight vectors as rows to compare edges with, if the model learns by weights.
+    /// The learnt weight vectors as rows to compare edges with, if the model is weight-based.
     pub(crate) fn weight_rows(&self) -> Result<Option<Tensor>> {
         self.weights.clone().map(|weights| self.comparable(weights)).transpose()
     }
 
-    /// Scores of every candidate edge of the sentences against one support row `[dims]`, flat: sentence by sentence,
-    /// `[dependent][head]`, ROOT no dependent.
+    /// Scores of every candidate edge against one support row `[dims]`. The result is flat: sentence by sentence,
+    /// `[dependent][head]`, without ROOT as a dependent.
     pub(crate) fn candidate_scores(&self, states: &States, segments: &Segments, support: &Tensor) -> Result<Tensor> {
         let weight = self.transform.matmul(&support.reshape(((), 1))?)?.flatten_all()?;
         let products = pair_product(&states.dependent, &states.head, &weight, segments)?;
@@ -139,7 +140,7 @@ impl EdgeModel {
         }
     }
 
-    /// Scores `[edges, classes]` of edge rows against one support row a class, `[classes, dims]`.
+    /// Scores `[edges, classes]` of edge rows against one support row per class, `[classes, dims]`.
     pub fn class_scores(&self, rows: &Tensor, support: &Tensor) -> Result<Tensor> {
         let products = rows.matmul(&support.t()?)?;
         Ok(match self.similarity {

@@ -1,11 +1,11 @@
-//! Everything that can go wrong in the library, each with what was expected, what was found and what to do.
+//! The errors of the library. Each carries what was expected, what was found and a remedy.
 
 use std::path::{Path, PathBuf};
 
 /// The result of every fallible call of the library.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What went wrong; the message always says what to do about it where something can be done.
+/// What went wrong. Every message includes a remedy if there is one.
 #[non_exhaustive]
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -14,7 +14,7 @@ pub enum Error {
     Io {
         /// The file or folder.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         source: std::io::Error,
     },
     /// A treebank file breaks the CoNLL-U format, or a sentence of it is not a tree where one is needed.
@@ -26,30 +26,30 @@ pub enum Error {
         line: u64,
         /// The column of the CoNLL-U line, 1 (ID) to 10 (MISC).
         column: usize,
-        /// What is there.
+        /// What was found.
         found: Box<str>,
-        /// What should be there.
+        /// What was expected.
         expected: Box<str>,
-        /// The sentence, the token at fault in brackets; empty where there is none.
+        /// The sentence with the token at fault in brackets; empty if there is none.
         sentence: Box<str>,
-        /// What to do.
+        /// The remedy.
         remedy: &'static str,
     },
-    /// A text of word vectors cannot be made into a table.
+    /// A text of word vectors cannot be converted to a table.
     #[error("{}:{line}: {found}, but {expected}\n  {remedy}", file.display())]
     Vectors {
         /// The file.
         file: PathBuf,
         /// The line, from 1.
         line: u64,
-        /// What is there.
+        /// What was found.
         found: Box<str>,
-        /// What should be there.
+        /// What was expected.
         expected: Box<str>,
-        /// What to do.
+        /// The remedy.
         remedy: &'static str,
     },
-    /// A configuration has an unknown key or an impossible value.
+    /// A configuration has an unknown key or an invalid value.
     #[error("{}: {message}", path.display())]
     Config {
         /// The configuration file.
@@ -57,44 +57,44 @@ pub enum Error {
         /// What is wrong with it.
         message: String,
     },
-    /// A training set cannot be learnt from.
+    /// The training set or the configuration does not allow training.
     #[error("cannot train: {message}")]
     Training {
-        /// What is missing and what to do.
+        /// What is missing, and the remedy.
         message: String,
     },
-    /// A bundle or checkpoint is missing, damaged, or of another make.
+    /// A bundle or checkpoint is missing, damaged, or written by an incompatible version.
     #[error("{}: expected {expected}, found {found}; {remedy}", path.display())]
     Bundle {
         /// The file or folder.
         path: PathBuf,
-        /// What should be there.
+        /// What was expected.
         expected: String,
-        /// What is there.
+        /// What was found.
         found: String,
-        /// What to do.
+        /// The remedy.
         remedy: String,
     },
-    /// The index of training edges is missing, damaged, busy or of another make.
+    /// The index of training edges is missing, damaged, locked, or built with another model or version.
     #[error("{0}{command}", command = index_command(.0))]
     Index(citree_index::Error),
     /// The requested device is not available.
     #[error("device {device}: {message}")]
     Device {
-        /// As the user wrote it.
+        /// The name that the user gave.
         device: String,
-        /// Why not, and what to do.
+        /// The reason, and the remedy.
         message: String,
     },
-    /// A name given for a treebank, its release or its files is not one.
+    /// The name of a treebank, a release or a file is invalid.
     #[error("`{given}` is not {expected}")]
     TreebankName {
-        /// What was given.
+        /// The given name.
         given: String,
-        /// What it should have been, with an example.
+        /// What was expected, with an example.
         expected: &'static str,
     },
-    /// The start of a treebank's file names does not follow from its name.
+    /// The prefix of a treebank's file names cannot be derived from its name.
     #[error(
         "{treebank}: no code is known for this language\n  \
          give what its file names start with, such as `--code en_ewt` for en_ewt-ud-train.conllu; \
@@ -104,14 +104,14 @@ pub enum Error {
         /// The treebank.
         treebank: String,
     },
-    /// A release of a treebank has none of its splits where they were looked for.
+    /// A release of a treebank has none of the expected files.
     #[error("{url} has none of {}\n  check the treebank, the release and the file names at {page}", files.join(", "))]
     TreebankMissing {
-        /// The files looked for.
+        /// The expected files.
         files: Vec<String>,
-        /// Where.
+        /// The URL that was tried.
         url: String,
-        /// The page where a person can look.
+        /// A page where a person can look.
         page: String,
     },
     /// A file could not be downloaded.
@@ -122,58 +122,58 @@ pub enum Error {
     Download {
         /// The file on the server.
         url: String,
-        /// Where it would have gone.
+        /// The path of the downloaded file.
         path: PathBuf,
-        /// What went wrong.
+        /// The reason.
         reason: String,
     },
-    /// A sentence is longer than the parser takes.
+    /// A sentence is longer than the parser supports.
     #[error("sentence {sentence} has {words} words, but at most {most} can be parsed; split it")]
     SentenceTooLong {
         /// Its `sent_id`.
         sentence: String,
-        /// How many words it has.
+        /// The number of words in it.
         words: usize,
-        /// How many it may have.
+        /// The largest supported number.
         most: usize,
     },
     /// A server could not be started.
     #[error("cannot serve: {message}")]
     Serve {
-        /// What the system said.
+        /// The reason.
         message: String,
     },
-    /// Whoever watched asked to stop; what is finished is kept.
+    /// The caller requested a stop. Finished work is kept.
     #[error("stopped")]
     Stopped,
-    /// What was asked about a parse makes no sense.
+    /// A request about a parse or an explanation is invalid.
     #[error("{message}")]
     Explanation {
-        /// What is wrong with it and what to do.
+        /// What is wrong with it, and the remedy.
         message: String,
     },
     /// Two treebanks cannot be compared.
     #[error("cannot compare: {found}, but {expected}; {remedy}")]
     Evaluation {
-        /// What is there.
+        /// What was found.
         found: String,
-        /// What should be there.
+        /// What was expected.
         expected: String,
-        /// What to do.
+        /// The remedy.
         remedy: &'static str,
     },
-    /// Something could not be written as JSON: a bug, never the user's input.
+    /// Serialisation to JSON failed: a bug, never caused by user input.
     #[error("cannot write {what} as JSON: {message}")]
     Json {
-        /// What was to be written.
+        /// What was being serialised.
         what: &'static str,
-        /// What the serializer said.
+        /// The message of the serialiser.
         message: String,
     },
-    /// A tensor operation failed: a bug or a lack of memory, never the user's input.
+    /// A tensor operation failed: a bug or too little memory, never caused by user input.
     #[error("tensor operation failed: {message}")]
     Tensor {
-        /// What the tensor library said.
+        /// The message of the tensor library.
         message: String,
     },
 }
@@ -184,7 +184,7 @@ impl Error {
         move |source| Error::Io { path: path.to_path_buf(), source }
     }
 
-    /// A file or folder of a bundle, or one that is to go into it, is not what it should be.
+    /// A file or folder of a bundle, or one to be copied into it, is not as expected.
     pub(crate) fn unfit(path: &Path, expected: &str, found: &str, remedy: &str) -> Error {
         Error::Bundle {
             path: path.to_path_buf(),
@@ -201,7 +201,7 @@ impl From<citree_index::Error> for Error {
     }
 }
 
-/// The command that builds the index of the bundle, for errors that advise to build it.
+/// The command that builds the index of the bundle, for errors whose remedy is to build it.
 fn index_command(error: &citree_index::Error) -> String {
     use citree_index::Error as Index;
     let path = match error {

@@ -1,4 +1,4 @@
-//! Files replaced atomically, and safetensors with notes in their header.
+//! Atomic replacement of files, and safetensors files with notes in their header.
 
 use crate::error::{Error, Result};
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
@@ -6,10 +6,10 @@ use std::collections::HashMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// A named tensor: shape and values.
+/// A tensor: name, shape and values.
 pub(crate) type Named<'a, T> = (String, Vec<usize>, &'a [T]);
 
-/// Writes a file under a temporary name, flushes it to the disk and renames it into place.
+/// Writes a file under a temporary name, syncs it to disk and renames it into place.
 pub(crate) fn write_atomically(path: &Path, bytes: &[u8]) -> Result<()> {
     let mut temporary = path.as_os_str().to_owned();
     temporary.push(".new");
@@ -19,12 +19,12 @@ pub(crate) fn write_atomically(path: &Path, bytes: &[u8]) -> Result<()> {
     std::fs::rename(&temporary, path).map_err(Error::io(path))
 }
 
-/// A value as JSON; `what` names it where that fails.
+/// Serialises a value as JSON. `what` names it in the error.
 pub(crate) fn to_json(what: &'static str, value: &impl serde::Serialize) -> Result<String> {
     serde_json::to_string(value).map_err(|e| Error::Json { what, message: e.to_string() })
 }
 
-/// Writes tensors and notes to a safetensors file; equal input gives equal bytes.
+/// Writes tensors and notes to a safetensors file. Equal input gives equal bytes.
 pub(crate) fn write_tensors(
     path: &Path,
     f32s: &[Named<f32>],
@@ -49,17 +49,17 @@ pub(crate) fn write_tensors(
     write_atomically(path, &safetensors::serialize(views, Some(header)).map_err(problem)?)
 }
 
-/// The header may hold several entries, but in no fixed order: ours are packed into this one.
+/// The header entry that holds all our notes as one JSON object. Separate entries would have no fixed order.
 const NOTES: &str = "citree";
 
-/// A safetensors file read whole.
+/// A safetensors file in memory.
 pub(crate) struct TensorFile {
     bytes: Vec<u8>,
     notes: HashMap<String, String>,
 }
 
 impl TensorFile {
-    /// Reads and checks a file.
+    /// Reads and validates a file.
     pub(crate) fn read(path: &Path) -> Result<Self> {
         let damaged = |found: String| Error::Bundle {
             path: path.to_path_buf(),
@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tensors_and_notes_come_back_and_equal_input_gives_equal_bytes() {
+    fn tensors_and_notes_round_trip_and_equal_input_gives_equal_bytes() {
         let folder = tempfile::tempdir().unwrap();
         let (a, b) = (folder.path().join("a"), folder.path().join("b"));
         for path in [&a, &b] {
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_file_is_an_error_that_says_what_to_do() {
+    fn a_damaged_file_is_an_error_with_a_remedy() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a");
         write_tensors(&path, &[("t".into(), vec![2], &[1.5, -2.0])], &[], &[]).unwrap();

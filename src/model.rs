@@ -1,5 +1,5 @@
-//! A trained model, in memory and in its files: configuration, tables, and for heads and labels the parameters and the
-//! summed support.
+//! A trained model, in memory and on disk: the configuration, the tables, and the parameters and summed support of the
+//! head model and the label model.
 
 use crate::config::{Aggregate, Basis, Config};
 use crate::edge::EdgeModel;
@@ -17,59 +17,59 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-/// The format of the folder; another number is refused.
+/// The format version. Files of other versions are refused.
 const VERSION: &str = "1";
 
-/// Everything that parsing needs.
+/// Everything that the parser needs.
 #[derive(Clone, Debug)]
 pub struct Model {
-    /// How it was trained.
+    /// The configuration it was trained with.
     pub config: Config,
-    /// Its tables.
+    /// The vocabulary and the word splits.
     pub tables: Tables,
-    /// What it knew before it was trained.
+    /// The pretrained input.
     pub pretrained: Pretrained,
-    /// The model that finds heads.
+    /// The model that predicts heads.
     pub heads: Trained,
-    /// The model that names edges.
+    /// The model that predicts labels.
     pub labels: Trained,
-    /// Computed while reading, or when first asked for.
+    /// Computed by [`Model::load`], or on first use.
     fingerprint: OnceLock<[u8; 32]>,
 }
 
 /// The files of a model.
 #[derive(Clone, Debug)]
 pub(crate) struct ModelFiles {
-    /// The configuration, as TOML. Written last: a folder with it is whole.
+    /// The configuration, as TOML. It is written last, so a folder that has it is complete.
     pub config: PathBuf,
     /// The tables, as JSON.
     pub tables: PathBuf,
     /// The parameters and the summed support of the head model.
     pub heads: PathBuf,
-    /// The same of the label model.
+    /// The parameters and the summed support of the label model.
     pub labels: PathBuf,
 }
 
-/// What a treebank's words look like.
+/// The tables learnt from a training treebank.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Tables {
-    /// Words, characters and labels as numbers.
+    /// The ids of words, characters and labels.
     pub vocabulary: Vocabulary,
-    /// How written words are split into syntactic ones.
+    /// How tokens are split into syntactic words.
     pub splits: Splits,
 }
 
-/// What a network is made from.
+/// Everything that a network is built from.
 #[derive(Clone, Copy, Debug)]
 pub struct Blueprint<'a> {
-    /// Sizes and the seed.
+    /// The sizes and the seed.
     pub config: &'a Config,
     /// Words, characters and labels.
     pub vocabulary: &'a Vocabulary,
-    /// What is known before training.
+    /// The pretrained input.
     pub pretrained: &'a Pretrained,
-    /// Where it lives.
+    /// The device of its tensors.
     pub device: &'a Device,
 }
 
@@ -77,11 +77,11 @@ pub struct Blueprint<'a> {
 #[derive(Clone, Debug)]
 pub struct Trained {
     task: Task,
-    /// Its variables; without those of an encoder that it shares.
+    /// Its variables, without those of a shared encoder.
     pub parameters: Parameters,
     /// The network over them.
     pub edges: EdgeModel,
-    /// The summed support edges, where inference is by instances.
+    /// The summed support edges, if inference is by instances.
     pub sums: Option<Sums>,
 }
 
@@ -91,14 +91,14 @@ impl Model {
         Self { config, tables, pretrained, heads, labels, fingerprint: OnceLock::new() }
     }
 
-    /// The same model with its support summed.
+    /// The same model with summed support.
     pub(crate) fn with_sums(&self, [heads, labels]: [Sums; 2]) -> Self {
         let mut model = self.clone();
         (model.heads.sums, model.labels.sums) = (Some(heads), Some(labels));
         model
     }
 
-    /// Writes the files; each is replaced atomically.
+    /// Writes the files. Each is replaced atomically.
     pub(crate) fn save(&self, files: &ModelFiles) -> Result<()> {
         write_atomically(&files.tables, to_json("the tables", &self.tables)?.as_bytes())?;
         self.heads.save(&files.heads)?;
@@ -106,8 +106,8 @@ impl Model {
         write_atomically(&files.config, self.config.to_toml().as_bytes())
     }
 
-    /// A hash of all that decides what an edge vector is: configuration, tables and parameters. An index of one model
-    /// means nothing to another.
+    /// A hash of everything that determines edge vectors: configuration, tables, parameters and pretrained input. An
+    /// index is valid only for the model it was built with.
     pub fn fingerprint(&self) -> Result<[u8; 32]> {
         if let Some(fingerprint) = self.fingerprint.get() {
             return Ok(*fingerprint);
@@ -120,7 +120,7 @@ impl Model {
         Ok(*self.fingerprint.get_or_init(|| fingerprint))
     }
 
-    /// Reads the files of a model, and takes its fingerprint on the way; `pretrained` reads what it knew before training.
+    /// Reads the files of a model and computes its fingerprint. `pretrained` loads the pretrained input.
     pub(crate) fn load(
         files: &ModelFiles,
         pretrained: impl FnOnce(&Config) -> Result<Pretrained>,
@@ -146,7 +146,7 @@ impl Model {
     }
 }
 
-/// A fingerprint in the making.
+/// A fingerprint under construction.
 struct Fingerprint(blake3::Hasher);
 
 impl Fingerprint {
@@ -164,7 +164,7 @@ impl Fingerprint {
         for (name, values) in parameters {
             self.0.update(&(name.len() as u64).to_le_bytes()).update(name.as_bytes());
             self.0.update(&(values.len() as u64).to_le_bytes());
-            // In pieces that stay in the cache: BERT has tens of millions of values.
+            // Converts in chunks that fit the CPU cache: BERT has tens of millions of values.
             let mut bytes = [0; 4 * 4096];
             for piece in values.chunks(4096) {
                 let room = bytes.as_chunks_mut::<4>().0;
@@ -181,8 +181,7 @@ impl Fingerprint {
 }
 
 impl Trained {
-    /// A model with fresh parameters, over an encoder of its own or a shared one; the two tasks draw them from different
-    /// seeds.
+    /// A model with new parameters, over its own or a shared encoder. The two tasks use different seeds.
     pub fn new(task: Task, blueprint: &Blueprint, shared: Option<&Encoder>) -> Result<Self> {
         Self::with_parameters(Parameters::default(), task, blueprint, shared)
     }
@@ -206,17 +205,17 @@ impl Trained {
         Ok(Self { task, parameters, edges, sums: None })
     }
 
-    /// The encoder that the other model shares, if they share one.
+    /// The encoder that the other model shares, if the configuration shares one.
     pub fn shared(&self, config: &Config) -> Option<&Encoder> {
         config.share_encoder.then(|| self.edges.encoder())
     }
 
-    /// What it decides.
+    /// The task that it decides.
     pub(crate) fn task(&self) -> Task {
         self.task
     }
 
-    /// Encodes the support set of models trained together, where inference is by instances.
+    /// Encodes and sums the support set of models trained together, if inference is by instances.
     pub fn sum_support(
         models: &mut [Self],
         config: &Config,
@@ -231,7 +230,7 @@ impl Trained {
         Ok(())
     }
 
-    /// The model ready to score.
+    /// A scorer over the model and its support.
     pub fn scorer(&self, aggregate: Aggregate, device: &Device) -> Result<Scorer> {
         let rows = match &self.sums {
             Some(sums) => support_rows(sums, aggregate, device)?,

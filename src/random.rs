@@ -1,16 +1,16 @@
-//! The one source of chance: a seeded generator whose state can be saved, so that a resumed run draws what an
-//! undisturbed one would have drawn.
+//! The only source of random numbers: a seeded generator whose state can be saved, so that a resumed run draws the same
+//! numbers as an uninterrupted one.
 
 use serde::{Deserialize, Serialize};
 
-/// Xoshiro256++ by Blackman and Vigna, seeded through SplitMix64.
+/// Xoshiro256++ by Blackman and Vigna, seeded by SplitMix64.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Random {
     state: [u64; 4],
 }
 
 impl Random {
-    /// A generator for this seed; equal seeds draw equal numbers on every machine.
+    /// A generator for this seed. Equal seeds draw equal numbers on every machine.
     pub fn new(seed: u64) -> Self {
         let mut mix = seed;
         let state = [(); 4].map(|()| {
@@ -22,7 +22,7 @@ impl Random {
         Self { state }
     }
 
-    /// A generator of its own for a named purpose, so that one purpose drawing more does not shift another.
+    /// A separate generator for a named purpose, so that more draws for one purpose do not shift another.
     pub fn branch(seed: u64, purpose: &str) -> Self {
         let hash =
             purpose.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3));
@@ -53,13 +53,13 @@ impl Random {
         (self.bits() >> 40) as f32 / (1 << 24) as f32
     }
 
-    /// Standard normal, by Box and Muller.
+    /// Standard normal, by the Box-Muller transform.
     pub fn normal(&mut self) -> f32 {
         let radius = (-2.0 * (1.0 - f64::from(self.unit())).ln()).sqrt();
         (radius * (std::f64::consts::TAU * f64::from(self.unit())).cos()) as f32
     }
 
-    /// Puts the items in a random order.
+    /// Shuffles the items.
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for end in (2..=items.len()).rev() {
             items.swap(end - 1, self.below(end));
@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_saved_state_goes_on_where_it_stopped() {
+    fn a_restored_state_continues_the_sequence() {
         let mut random = Random::new(7);
         random.bits();
         let mut copy: Random = serde_json::from_str(&serde_json::to_string(&random).expect("text")).expect("state");
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn purposes_draw_independently() {
+    fn branches_draw_independently() {
         assert_ne!(Random::branch(1, "dropout").bits(), Random::branch(1, "sampling").bits());
     }
 }

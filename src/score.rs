@@ -1,4 +1,4 @@
-//! Fast mode: candidates against the summed support, a batch of sentences at a time.
+//! Fast mode: scores candidates against the summed support, one batch of sentences at a time.
 
 use crate::edge::{EdgeModel, States};
 use crate::encoder::{Batch, Numbered, length_batches};
@@ -9,7 +9,7 @@ use crate::task::Task;
 use candle_core::Tensor;
 use rayon::prelude::*;
 
-/// A trained model with the rows that candidates are compared with.
+/// A frozen model with the support rows that candidates are compared with.
 #[derive(Clone, Debug)]
 pub struct Scorer {
     model: EdgeModel,
@@ -17,7 +17,7 @@ pub struct Scorer {
     support: Tensor,
 }
 
-/// Sentences as a model sees them.
+/// The states of a batch of sentences under one model.
 #[derive(Clone, Debug)]
 pub struct Encoded {
     states: States,
@@ -25,7 +25,7 @@ pub struct Encoded {
 }
 
 impl Encoded {
-    /// The states of each sentence by itself, in their order; rows are its positions.
+    /// The states of each sentence, in order. Rows are its positions.
     pub(crate) fn by_sentence(&self) -> Result<Vec<States>> {
         let part = |(first, length)| -> Result<States> {
             Ok(States {
@@ -43,17 +43,17 @@ impl Scorer {
         Ok(Self { model: model.frozen()?, support: support.detach() })
     }
 
-    /// Encodes sentences for whatever is asked of them next.
+    /// Encodes a batch of sentences for scoring.
     pub fn encode(&self, batch: &Batch) -> Result<Encoded> {
         self.encode_from(&self.model.encoder().states(batch, None)?, batch)
     }
 
-    /// The same from the states of a shared encoder.
+    /// Encodes a batch from the states of a shared encoder.
     pub(crate) fn encode_from(&self, encoded: &Tensor, batch: &Batch) -> Result<Encoded> {
         Ok(Encoded { states: self.model.sides(encoded)?, segments: batch.segments.clone() })
     }
 
-    /// Scores of every candidate head, flat: sentence by sentence, `[dependent][head]`, ROOT no dependent.
+    /// Scores of every candidate head, flat: sentence by sentence, `[dependent][head]`, without ROOT as a dependent.
     pub fn head_scores(&self, encoded: &Encoded) -> Result<Vec<f32>> {
         let scores = self.model.candidate_scores(&encoded.states, &encoded.segments, &self.support.get(0)?)?;
         Ok(scores.to_vec1::<f32>()?)
@@ -76,7 +76,7 @@ impl Scorer {
         &self.model
     }
 
-    /// The best head of every word by itself (greedy), sentence by sentence, ROOT's place included.
+    /// The best head of each word on its own (greedy), sentence by sentence, with an entry for ROOT.
     pub(crate) fn best_heads(&self, encoded: &Encoded) -> Result<Vec<Vec<usize>>> {
         let scores = self.head_scores(encoded)?;
         let mut rest = scores.as_slice();
@@ -90,7 +90,7 @@ impl Scorer {
         Ok(heads)
     }
 
-    /// How many words of a batch have the gold head as their best (greedy).
+    /// The number of words of a batch whose best head (greedy) is the gold head.
     fn right_heads(&self, encoded: &Encoded, batch: &[&Numbered]) -> Result<usize> {
         let right = |(own, sentence): (&Vec<usize>, &&Numbered)| {
             own.iter().zip(&sentence.heads).skip(1).filter(|(own, gold)| own == gold).count()
@@ -98,7 +98,8 @@ impl Scorer {
         Ok(self.best_heads(encoded)?.iter().zip(batch).map(right).sum())
     }
 
-    /// How many gold edges of a batch have the gold label as their best; a label that training did not show is wrong.
+    /// The number of gold edges of a batch whose best label is the gold label. A label that is not in the training
+    /// treebank counts as wrong.
     fn right_labels(&self, encoded: &Encoded, batch: &[&Numbered]) -> Result<usize> {
         let heads: Vec<&[usize]> = batch.iter().map(|s| s.heads.as_slice()).collect();
         let scores = self.label_scores(encoded, &heads)?;
@@ -108,7 +109,7 @@ impl Scorer {
     }
 }
 
-/// For each of these models, the share of words that it decides right: heads (greedy), or labels of gold edges. Several
+/// For each model, the share of words that it predicts correctly: heads (greedy), or labels of gold edges. Several
 /// models must share an encoder, which then runs once.
 pub fn accuracies(models: &[(Task, &Scorer)], sentences: &[Numbered]) -> Result<Vec<f64>> {
     let Some((_, first)) = models.first() else { return Ok(Vec::new()) };
@@ -132,7 +133,7 @@ pub fn accuracies(models: &[(Task, &Scorer)], sentences: &[Numbered]) -> Result<
     Ok((0..models.len()).map(share).collect())
 }
 
-/// The place of the largest score; the first of equals.
+/// The index of the largest score; ties go to the first.
 pub fn best(scores: &[f32], excluded: Option<usize>) -> usize {
     let mut best = usize::from(excluded == Some(0));
     for (at, &score) in scores.iter().enumerate() {
@@ -148,7 +149,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_best_is_the_first_of_the_largest_and_never_the_excluded_one() {
+    fn best_is_the_first_largest_and_never_the_excluded_one() {
         assert_eq!(best(&[1.0, 3.0, 3.0], None), 1);
         assert_eq!(best(&[1.0, 3.0, 3.0], Some(1)), 2);
         assert_eq!(best(&[9.0, 1.0], Some(0)), 1);

@@ -1,4 +1,4 @@
-//! The support set as summed vectors: what fast mode compares a candidate edge with.
+//! The support set as summed vectors, which fast mode compares candidate edges with.
 
 use crate::config::Aggregate;
 use crate::edge::EdgeModel;
@@ -9,7 +9,7 @@ use candle_core::{Device, Tensor};
 use citree_index::sums::Sums;
 use rayon::prelude::*;
 
-/// Batches encoded before their rows are added up; bounds the memory.
+/// Batches encoded before their rows are summed; bounds the memory.
 const BATCHES: usize = 32;
 
 /// The gold edges of a batch in plain rows: dependents, heads, labels.
@@ -25,8 +25,8 @@ pub fn gold_edges(sentences: &[&Numbered], first_rows: &[usize]) -> (Vec<u32>, V
     (dependents, heads, labels)
 }
 
-/// Encodes every gold edge and adds it to the sum of its class, for each of these models. Several models must share an
-/// encoder, which then runs once.
+/// Encodes every gold edge and adds it to the sum of its class, for each model. Several models must share an encoder,
+/// which then runs once.
 pub(crate) fn support_sums(models: &[(Task, &EdgeModel)], sentences: &[&Numbered], labels: usize) -> Result<Vec<Sums>> {
     let models: Result<Vec<(Task, EdgeModel)>> =
         models.iter().map(|&(task, model)| Ok((task, model.frozen()?))).collect();

@@ -1,16 +1,16 @@
-//! The two decisions of a parser, each with a model of its own.
+//! The two decisions of a parser, each with its own model.
 
-/// Which of the two decisions of a parser a model is for.
+/// A decision of the parser.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Task {
-    /// Which word is the head.
+    /// The head of a word.
     Heads,
-    /// Which label the edge has.
+    /// The label of an edge.
     Labels,
 }
 
 impl Task {
-    /// Both, in the order in which they are trained.
+    /// Both tasks, in training order.
     pub(crate) const ALL: [Self; 2] = [Self::Heads, Self::Labels];
 
     /// The name in files and messages.
@@ -21,7 +21,7 @@ impl Task {
         }
     }
 
-    /// How many classes of support edges the task has.
+    /// The number of classes of support edges.
     pub(crate) fn classes(self, labels: usize) -> usize {
         match self {
             Self::Heads => 1,

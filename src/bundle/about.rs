@@ -1,22 +1,22 @@
-//! When a bundle was trained, by which citree, on how much, and how good it is on its dev set.
+//! When a bundle was trained, by which version of citree, on how much data, and its scores on the dev set.
 
 use super::Layout;
 use crate::error::Result;
 use crate::files::{to_json, write_atomically};
 use serde::{Deserialize, Serialize};
 
-/// What training noted about a bundle. Bundles from before citree 0.1 have none.
+/// Facts that training records in a bundle. Bundles from before citree 0.1 have none.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct About {
     /// The version of citree that trained it.
     pub citree: String,
     /// When training ended, in seconds since 1970.
     pub trained_at: u64,
-    /// Sentences it learnt from.
+    /// Sentences in the training set.
     pub sentences: usize,
-    /// Words it learnt from.
+    /// Words in the training set.
     pub words: usize,
-    /// Its scores on the dev set, for each way of decoding.
+    /// Its scores on the dev set, per decoder.
     pub dev: Vec<DevScores>,
 }
 
@@ -32,12 +32,12 @@ pub(crate) struct DevScores {
 }
 
 impl About {
-    /// Reads what training noted; `None` where it did not, or not in a form that this version knows.
+    /// Reads the record; `None` if it is missing or in an unknown format.
     pub(crate) fn read(layout: &Layout) -> Option<Self> {
         serde_json::from_str(&std::fs::read_to_string(layout.about()).ok()?).ok()
     }
 
-    /// Writes it into a bundle.
+    /// Writes the record into a bundle.
     pub(crate) fn write(&self, layout: &Layout) -> Result<()> {
         write_atomically(&layout.about(), to_json("what training noted", self)?.as_bytes())
     }

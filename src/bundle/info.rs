@@ -1,4 +1,4 @@
-//! What a bundle is made of: model, pretrained input, index, sizes, and how it was trained.
+//! The facts of a bundle: model, pretrained input, index, sizes, and training.
 
 use super::{About, Bundle};
 use crate::encoder::pretrained::Contents;
@@ -10,21 +10,21 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use std::path::Path;
 
-/// The facts of a bundle, by part. Prints as text, a line for each fact; serializes as JSON.
+/// The facts of a bundle, by part. Displays as text with one line per fact; serialises as JSON.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Info {
     /// When it was trained, and its scores on the dev set.
     pub training: Value,
     /// The model.
     pub model: Value,
-    /// What the model knew before training; null where nothing.
+    /// The pretrained input; null if there is none.
     pub pretrained: Value,
-    /// The index; null where there is none.
+    /// The index; null if there is none.
     pub index: Value,
 }
 
 impl Bundle {
-    /// What it is made of.
+    /// Collects the facts of this bundle.
     pub fn info(&self) -> Result<Info> {
         let (model, layout) = (self.model(), self.layout());
         let index = match self.has_index() {
@@ -186,7 +186,7 @@ pub(super) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Bytes of the files in a folder and the folders in it.
+/// The total size of the files in a folder and its subfolders.
 fn size(folder: &Path) -> Result<u64> {
     let entries = std::fs::read_dir(folder).map_err(Error::io(folder))?;
     let mut sum = 0;

@@ -1,9 +1,9 @@
-//! The files and folders of a bundle: the only place that knows their names.
+//! The files and folders of a bundle. Only this file knows their names.
 
 use crate::model::ModelFiles;
 use std::path::{Path, PathBuf};
 
-/// A bundle's folder, and where everything in it is.
+/// The folder of a bundle, and the paths inside it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Layout {
     folder: PathBuf,
@@ -15,12 +15,12 @@ impl Layout {
         Self { folder: folder.to_path_buf() }
     }
 
-    /// The bundle itself.
+    /// The folder of the bundle.
     pub(crate) fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// What `citree parse` needs.
+    /// The folder of the model.
     pub(crate) fn model(&self) -> PathBuf {
         self.folder.join("model")
     }
@@ -46,12 +46,12 @@ impl Layout {
         self.folder.join("pretrained")
     }
 
-    /// The checkpoints of a training that is not finished.
+    /// The checkpoints of an unfinished training run.
     pub(crate) fn training(&self) -> PathBuf {
         self.folder.join("training")
     }
 
-    /// A line for every epoch.
+    /// One JSON line per epoch.
     pub(crate) fn metrics(&self) -> PathBuf {
         self.folder.join("metrics.jsonl")
     }
@@ -61,7 +61,7 @@ impl Layout {
         self.folder.join("curve.svg")
     }
 
-    /// When and how well it was trained.
+    /// When it was trained, and its scores.
     pub(crate) fn about(&self) -> PathBuf {
         self.folder.join("about.json")
     }
@@ -71,7 +71,7 @@ impl Layout {
         self.model().exists()
     }
 
-    /// Whether there is a training to resume.
+    /// Whether there is a training run to resume.
     pub(crate) fn is_interrupted(&self) -> bool {
         self.training().exists()
     }

@@ -1,8 +1,8 @@
-//! Bundles: a folder on disk, opened. The one place that knows its files and folders.
+//! Bundles: folders on disk with a model and an index. This module is the only one that knows their files.
 //!
-//! A [`Bundle`] owns the model, the index of training edges, the pretrained input and the device. It is a snapshot:
-//! what was opened stays as it was, even while a new index is built beside it. Parsers, explainers and trainings are
-//! made from it by the modules that know them.
+//! A [`Bundle`] owns the model, the index of training edges, the pretrained input and the device. It is a snapshot: an
+//! opened bundle does not change, even while a new index is built next to it. Other modules add methods that create
+//! parsers and explainers and run training.
 
 mod about;
 mod info;
@@ -23,7 +23,7 @@ use candle_core::Device;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
-/// A bundle on disk, opened. Cheap to clone, safe to share.
+/// An opened bundle. Cheap to clone, safe to share.
 ///
 /// ```no_run
 /// let bundle = citree::Bundle::open("en.citree")?;
@@ -44,12 +44,12 @@ struct Opened {
 }
 
 impl Bundle {
-    /// Opens a bundle to compute on the CPU.
+    /// Opens a bundle for the CPU.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Self::open_on(path, &Device::Cpu)
     }
 
-    /// Opens a bundle to compute on a device.
+    /// Opens a bundle for a device.
     pub fn open_on(path: impl AsRef<Path>, device: &Device) -> Result<Self> {
         let layout = Layout::of(path.as_ref());
         let files = layout.model_files();
@@ -66,7 +66,7 @@ impl Bundle {
         Ok(Self::of(layout, model, device))
     }
 
-    /// A bundle whose model is in memory already.
+    /// A bundle whose model is already in memory.
     pub(crate) fn of(layout: Layout, model: Model, device: &Device) -> Self {
         Self(Arc::new(Opened { layout, device: device.clone(), model, index: OnceLock::new() }))
     }
@@ -76,7 +76,7 @@ impl Bundle {
         self.0.layout.folder()
     }
 
-    /// The name of the folder, without the folders it is in.
+    /// The last component of the path.
     pub fn name(&self) -> String {
         let whole = self.path().canonicalize().unwrap_or_else(|_| self.path().to_path_buf());
         whole.file_name().unwrap_or_default().to_string_lossy().into_owned()
@@ -91,7 +91,7 @@ impl Bundle {
         &self.0.model
     }
 
-    /// Where it computes.
+    /// The device that it computes on.
     pub(crate) fn device(&self) -> &Device {
         &self.0.device
     }
@@ -106,7 +106,7 @@ impl Bundle {
         self.0.index.get().is_some() || self.layout().index().exists()
     }
 
-    /// The training edges, opened when first asked for; an error where there is no index, or that of another model.
+    /// The training edges, opened on first use. Fails if there is no index or if another model built it.
     pub fn index(&self) -> Result<&Arc<TrainingEdges>> {
         if let Some(index) = self.0.index.get() {
             return Ok(index);
@@ -126,12 +126,12 @@ impl Bundle {
         Ok(self.0.index.get_or_init(|| Arc::new(opened)))
     }
 
-    /// The generation of the index that is on the disk now; newer than the one that is open if one was published since.
+    /// The current generation of the index on disk. It is newer than the open one if another was published since.
     pub fn current_generation(&self) -> Result<u64> {
         TrainingEdges::current_generation(&self.layout().index())
     }
 
-    /// Builds a new generation of the index from the gold edges of a treebank. This snapshot goes on with the one it
+    /// Builds a new generation of the index from the gold edges of a treebank. This snapshot keeps the generation it
     /// has; open the bundle again to use the new one.
     pub fn build_index(&self, treebank: &[Sentence], progress: &(dyn Fn(Step) + Sync)) -> Result<Built> {
         evidence::build(self.model(), treebank, &self.layout().index(), progress, |_| Ok(()))

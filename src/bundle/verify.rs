@@ -1,23 +1,23 @@
-//! Whether everything in a bundle is as it was written.
+//! Verifies that the contents of a bundle are as they were written.
 
 use super::Bundle;
 use crate::encoder::Pretrained;
 use crate::error::Result;
 
-/// What was found to be whole.
+/// The facts of a verified bundle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Verified {
     /// The generation of the index.
     pub generation: u64,
     /// Training edges in it.
     pub edges: u64,
-    /// Training sentences they are from.
+    /// Training sentences in it.
     pub sentences: u64,
 }
 
 impl Bundle {
-    /// Reads the whole index and the pretrained input, and compares them with their checksums and with each other. The
-    /// outer error says that the check could not run, the inner one what is not as it was written.
+    /// Reads the whole index and the pretrained input, and checks them against their checksums and against each other.
+    /// The outer error means that the check could not run; the inner error describes the damage.
     pub fn verify(&self) -> Result<Result<Verified>> {
         let edges = self.index()?;
         let index = edges.index();

@@ -1,4 +1,4 @@
-//! How a model reads BERT, and whether it trains it along.
+//! Which layers of BERT a model uses, and whether it fine-tunes them.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,13 +6,13 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct BertSettings {
-    /// Which layers a word's state is taken from.
+    /// The layers that a word's state comes from.
     pub layers: BertLayers,
-    /// Whether BERT is trained along; frozen otherwise.
+    /// Whether to fine-tune BERT. It is frozen otherwise.
     pub train: bool,
-    /// The highest learning rate of BERT's own parameters; it falls in a straight line to nothing.
+    /// The peak learning rate of BERT's own parameters. It decreases linearly to 0.
     pub learning_rate: f64,
-    /// Share of all steps in which that rate rises from nothing.
+    /// Share of all steps in which the rate increases from 0 to its peak.
     pub warmup: f64,
 }
 
@@ -23,7 +23,8 @@ impl Default for BertSettings {
 }
 
 impl BertSettings {
-    /// Whether nothing was chosen. Bundles without BERT then keep their text, and with it their fingerprint.
+    /// Whether all settings are defaults. They are not serialised then, so that bundles without BERT keep their text
+    /// and their fingerprint.
     pub(super) fn is_default(&self) -> bool {
         *self == Self::default()
     }
@@ -38,7 +39,7 @@ impl BertSettings {
         Ok(())
     }
 
-    /// The learning rate when this share of all steps is done.
+    /// The learning rate after this share of all steps.
     pub(crate) fn rate(&self, done: f64) -> f64 {
         let falling = (1.0 - done) / (1.0 - self.warmup).max(f64::MIN_POSITIVE);
         let rising = if self.warmup > 0.0 { done / self.warmup } else { 1.0 };
@@ -46,14 +47,14 @@ impl BertSettings {
     }
 }
 
-/// Which layers a word's state is taken from.
+/// The layers that a word's state comes from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum BertLayers {
-    /// The last one, as the paper.
+    /// The last layer, as in the paper.
     #[default]
     Last,
-    /// All of them, the embedding included, each by a learnt weight: lower layers know more of syntax.
+    /// All layers with learnt weights, the embedding included: lower layers encode more syntax.
     Mix,
 }
 
@@ -62,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_rate_rises_in_the_warm_up_and_falls_to_nothing() {
+    fn the_rate_rises_in_the_warm_up_and_falls_to_zero() {
         let settings = BertSettings { learning_rate: 2.0, warmup: 0.2, ..BertSettings::default() };
         let rates = [0.0, 0.1, 0.2, 0.6, 1.0].map(|done| settings.rate(done));
         let expected = [0.0, 1.0, 2.0, 1.0, 0.0];

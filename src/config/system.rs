@@ -1,9 +1,9 @@
-//! The paper's six systems by their names.
+//! The names of the paper's six systems.
 
 use serde::{Deserialize, Serialize};
 use std::str::FromStr;
 
-/// What a score is made from.
+/// What a score is computed from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Basis {
     /// A learnt weight vector.
@@ -21,20 +21,20 @@ pub enum Similarity {
     Cosine,
 }
 
-/// One of the paper's systems: learning, inference, similarity.
+/// One of the paper's systems: the basis of learning, the basis of inference, and the similarity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct System {
-    /// What scores are made from in training.
+    /// What scores are computed from in training.
     pub learning: Basis,
-    /// What scores are made from in parsing.
+    /// What scores are computed from in parsing.
     pub inference: Basis,
     /// How edge vectors are compared.
     pub similarity: Similarity,
 }
 
 impl System {
-    /// Instances throughout, cosine: the default.
+    /// Instances in learning and inference, with cosine: the default.
     pub const IIC: Self =
         Self { learning: Basis::Instances, inference: Basis::Instances, similarity: Similarity::Cosine };
 

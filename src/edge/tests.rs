@@ -1,4 +1,4 @@
-//! Edge vectors and scores: PyTorch's values and gradients, and finite differences of the chain from words to loss.
+//! Tests of edge vectors and scores: PyTorch's values and gradients, and finite differences from words to loss.
 
 #![allow(clippy::unwrap_used)]
 
@@ -13,7 +13,7 @@ use candle_core::{DType, Var};
 
 const LABELS: usize = 3;
 
-/// Gold trees in plain rows. All sentences but the last are queries, the last is the support.
+/// Gold trees in plain rows. The last sentence is the support; all others are queries.
 struct Gold {
     lengths: Vec<usize>,
     heads: Vec<Vec<usize>>,
@@ -21,7 +21,7 @@ struct Gold {
 }
 
 impl Gold {
-    /// Rows of dependents and heads of the gold edges of some sentences.
+    /// The dependent rows and head rows of the gold edges of some sentences.
     fn rows(&self, sentences: std::ops::Range<usize>) -> (Vec<u32>, Vec<u32>) {
         let (mut dependents, mut heads) = (Vec::new(), Vec::new());
         let segments = Segments::new(self.lengths.clone());
@@ -36,7 +36,7 @@ impl Gold {
         self.lengths.len() - 1
     }
 
-    /// Scores of the queries' candidate heads against `support` or the mean support edge, and their loss.
+    /// Scores of the queries' candidate heads against `support` or the mean support edge, and the loss.
     fn heads_loss(&self, model: &EdgeModel, states: &States, support: Option<Tensor>) -> Result<[Tensor; 2]> {
         let (dependents, heads) = self.rows(self.queries()..self.lengths.len());
         let mean = || -> Result<Tensor> { Ok(model.edge_rows(states, &dependents, &heads)?.mean(0)?) };
@@ -57,7 +57,7 @@ impl Gold {
         Ok([scores, loss])
     }
 
-    /// Scores of the labels of the queries' gold edges against `support` or one support edge a label, and their loss.
+    /// Scores of the labels of the queries' gold edges against `support` or one support edge per label, and the loss.
     fn labels_loss(&self, model: &EdgeModel, states: &States, support: Option<Tensor>) -> Result<[Tensor; 2]> {
         let edge_rows = |sentences| {
             let (dependents, heads) = self.rows(sentences);
@@ -73,7 +73,7 @@ impl Gold {
     }
 }
 
-/// A tiny model in double precision over the words of four sentences, and those sentences.
+/// A tiny model in double precision over the words of four sentences, with those sentences.
 fn tiny(system: &str, classes: Option<usize>) -> (EdgeModel, Parameters, Vec<Numbered>) {
     let system: System = system.parse().unwrap();
     let config = Config {
@@ -102,12 +102,12 @@ fn reference() -> (Reference, Gold) {
 }
 
 #[test]
-fn scores_losses_and_gradients_by_dot_and_cosine_are_pytorchs() -> Result<()> {
+fn scores_losses_and_gradients_by_dot_and_cosine_match_pytorch() -> Result<()> {
     let (reference, gold) = reference();
     for (system, similarity) in [("IId", "dot"), ("IIc", "cosine")] {
         for task in ["heads", "labels"] {
             let [dependent, head] = ["dependent", "head"].map(|name| variable(&reference.tensor(name), DType::F64));
-            // PyTorch keeps weights as output by input, we as input by output.
+            // PyTorch stores weights output by input, we store them input by output.
             let transform = variable(&reference.tensor("transform").t()?, DType::F64);
             let (mut model, ..) = tiny(system, None);
             model.transform = transform.as_tensor().clone();

@@ -1,12 +1,12 @@
-//! Edge vectors of whole sentences, many at a time.
+//! Computes the edge vectors of many whole sentences in batches.
 
 use super::EdgeModel;
 use crate::encoder::{Batch, Numbered, length_batches};
 use crate::error::Result;
 use rayon::prelude::*;
 
-/// For each model, the vectors of the edges from every word to its head in `heads`, one flat list a sentence; the batches
-/// are encoded in parallel, and once where the models have `shared` their encoder. They should be
+/// For each model, the vectors of the edges from every word to its head in `heads`, one flat list per sentence. Batches
+/// are encoded in parallel, and only once for all models if they have a `shared` encoder. The models should be
 /// [frozen](EdgeModel::frozen).
 pub fn edge_vectors(
     models: &[&EdgeModel],

@@ -1,4 +1,4 @@
-//! Sentences packed for the encoder: rows by time for the LSTM, and the way back to rows by sentence.
+//! Batches of sentences for the encoder: rows packed by time for the LSTM, and the mapping back to rows by sentence.
 
 use super::bert::{Bert, Features, PieceBatch, Pieces};
 use super::vocabulary::Numbered;
@@ -10,9 +10,9 @@ use candle_core::{Device, Tensor};
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
-/// Candidate edges of a batch; keeps its memory flat whatever the sentences' lengths.
+/// Most candidate edges in a batch; bounds the memory whatever the sentences' lengths.
 const MOST_PAIRS: usize = 100_000;
-/// Sentences of a batch; more would not make the products any faster.
+/// Most sentences in a batch; larger batches are no faster.
 const MOST_SENTENCES: usize = 128;
 
 /// A batch without padding. "Packed" rows are ordered by time, "plain" rows by sentence, then position.
@@ -20,28 +20,28 @@ const MOST_SENTENCES: usize = 128;
 pub struct Batch {
     /// Word id of every packed row.
     pub words: Vec<u32>,
-    /// The distinct spellings of the batch.
+    /// The distinct spellings in the batch.
     pub spellings: Spellings,
     /// Index into `spellings` of every packed row.
     pub spelling_of: Vec<u32>,
-    /// The LSTM's schedule.
+    /// The time steps of the LSTM.
     pub(crate) steps: Steps,
     /// Packed row of every plain row.
     pub packed_row: Vec<u32>,
     /// Plain rows by sentence.
     pub(crate) segments: Segments,
-    /// Row of the frozen word vectors of every packed row; empty where there are none.
+    /// Row in the frozen word vectors of every packed row; empty without word vectors.
     pub vectors: Vec<u32>,
-    /// The pieces that BERT reads, its rows being the packed ones; empty where there is no BERT or states are stored.
+    /// The input pieces of BERT, with one output row per packed row; empty without BERT or with stored states.
     pub(crate) pieces: PieceBatch,
-    /// Stored states of BERT: where the packed rows lie, if all sentences have them.
+    /// Stored BERT states and the stored row of every packed row, if all sentences have them.
     stored: Option<(Arc<Features>, Vec<u64>)>,
-    /// Frozen states, once somebody asked: both models read the same.
+    /// Cache of the frozen states, which both models use.
     frozen: OnceLock<Vec<Tensor>>,
 }
 
 impl Batch {
-    /// Packs sentences; their order is kept in plain rows.
+    /// Packs sentences. Plain rows keep their order.
     pub fn new(sentences: &[&Numbered]) -> Self {
         let lengths: Vec<usize> = sentences.iter().map(|s| s.len()).collect();
         let mut by_length: Vec<usize> = (0..sentences.len()).collect();
@@ -82,12 +82,12 @@ impl Batch {
         }
     }
 
-    /// Whether every sentence was numbered with BERT.
+    /// Whether every sentence has the input that BERT needs.
     pub(crate) fn has_bert(&self) -> bool {
         self.stored.is_some() || self.pieces.rows.len() == self.words.len()
     }
 
-    /// The frozen states of BERT of every packed row: after the embedding and each layer, or after the last alone.
+    /// The frozen BERT states of every packed row: after the embedding and each layer, or after the last layer alone.
     pub(crate) fn frozen_states(&self, bert: &Bert, all: bool, device: &Device) -> Result<Vec<Tensor>> {
         if let Some(states) = self.frozen.get() {
             return Ok(states.clone());
@@ -115,7 +115,7 @@ impl Batch {
     }
 }
 
-/// Values of plain rows as values of packed rows; nothing unless every row has one.
+/// Reorders values of plain rows into packed rows. Empty unless every row has a value.
 fn pack<T: Copy + Default>(plain: &[T], packed_row: &[u32]) -> Vec<T> {
     if plain.len() != packed_row.len() {
         return Vec::new();
@@ -145,7 +145,7 @@ fn stored_of(sentences: &[&Numbered], packed_row: &[u32]) -> Option<(Arc<Feature
     Some((source.clone(), pack(&rows, packed_row)))
 }
 
-/// Indices of sentences with words, in batches of similar length and bounded size, for work that learns nothing.
+/// Indices of sentences with words, in batches of similar length and bounded size, for work without training.
 pub(crate) fn length_batches(sentences: &[impl AsRef<Numbered>]) -> Vec<Vec<usize>> {
     let length = |s: usize| sentences[s].as_ref().len();
     let mut order: Vec<usize> = (0..sentences.len()).filter(|&s| !sentences[s].as_ref().is_empty()).collect();

@@ -1,4 +1,4 @@
-//! Words to states: embeddings, character convolution, what is pretrained, and a BiLSTM over all of it.
+//! Encodes words as states: word embeddings, a character convolution, pretrained input, and a BiLSTM over all of them.
 
 mod batch;
 pub(crate) mod bert;
@@ -26,7 +26,7 @@ use pretrained::NO_VECTOR;
 use std::sync::Arc;
 use word_vectors::WordVectors;
 
-/// The network up to the states of words in their context, without dropout unless a generator is given.
+/// The network from words to their states in context. It applies dropout only if a generator is given.
 #[derive(Clone, Debug)]
 pub struct Encoder {
     words: Tensor,
@@ -39,11 +39,11 @@ pub struct Encoder {
     dropout: f32,
 }
 
-/// BERT as an encoder reads it.
+/// BERT as a part of the input.
 #[derive(Clone, Debug)]
 struct Reader {
     source: Source,
-    /// How much each layer counts, before the softmax, `[layers]`, and a factor `[1]`; without them, the last counts.
+    /// The weight of each layer before the softmax, `[layers]`, and a factor, `[1]`. `None` uses the last layer alone.
     mix: Option<(Tensor, Tensor)>,
 }
 
@@ -103,7 +103,7 @@ impl Encoder {
         })
     }
 
-    /// The same encoder as constants: nothing is kept for a way back.
+    /// The same encoder with detached tensors: no gradient is stored.
     pub(crate) fn frozen(&self) -> Self {
         let layer = |layer: &Layer| Layer {
             input: layer.input.detach(),
@@ -122,8 +122,8 @@ impl Encoder {
         }
     }
 
-    /// The states `[rows, 2 · units]` of the plain rows of a batch. With a generator, dropout is applied: to the input,
-    /// after every LSTM layer, and inside BERT if it is trained along.
+    /// The states `[rows, 2 · units]` of the plain rows of a batch. With a generator, dropout applies to the input,
+    /// after every LSTM layer, and inside BERT if it is fine-tuned.
     pub(crate) fn states(&self, batch: &Batch, mut training: Option<&mut Random>) -> Result<Tensor> {
         let device = self.words.device();
         let ids = |values: &[u32]| Tensor::from_slice(values, values.len(), device);
@@ -151,7 +151,7 @@ impl Encoder {
     }
 }
 
-/// The frozen vectors `[packed rows, dims]`, zero where the table does not have the word.
+/// The frozen vectors `[packed rows, dims]`; zero for words that are not in the table.
 fn known_vectors(vectors: &WordVectors, batch: &Batch, device: &Device) -> Result<Tensor> {
     if batch.vectors.len() != batch.words.len() {
         return Err(Error::Tensor { message: "sentences were numbered without the word vectors".to_string() });
@@ -191,7 +191,7 @@ impl Reader {
         Self { source, mix: self.mix.as_ref().map(|(layers, factor)| (layers.detach(), factor.detach())) }
     }
 
-    /// The states `[packed rows, dims]` that join the input.
+    /// The states `[packed rows, dims]` to concatenate to the input.
     fn states(&self, batch: &Batch, device: &Device, training: Option<&mut Random>) -> Result<Tensor> {
         if !batch.has_bert() {
             return Err(Error::Tensor { message: "sentences were numbered without BERT".to_string() });

@@ -1,4 +1,4 @@
-//! Named variables in a fixed order, with their own seeded initial values, on disk as safetensors.
+//! Named parameters in a fixed order, with seeded initial values.
 
 use crate::error::{Error, Result};
 use crate::random::Random;
@@ -9,9 +9,9 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug)]
 pub struct Parameters {
     vars: BTreeMap<String, Var>,
-    /// `f32`, but for gradient checks.
+    /// `f32`; `f64` in gradient checks only.
     dtype: DType,
-    /// Whether new parameters are drawn; zeros where they are about to be read from a file.
+    /// Whether to draw initial values. `false` leaves zeros, for parameters that are read from a file next.
     draw: bool,
 }
 
@@ -21,12 +21,12 @@ impl Default for Parameters {
     }
 }
 
-/// How a new parameter is drawn.
+/// The distribution of a new parameter's initial values.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Init {
     /// Uniform within plus or minus `1 / sqrt(fan)`.
     Uniform {
-        /// Number of inputs that add up in one output.
+        /// Number of inputs summed into one output.
         fan: usize,
     },
     /// Standard normal.
@@ -34,18 +34,18 @@ pub(crate) enum Init {
 }
 
 impl Parameters {
-    /// Parameters that start at zero, to be filled by [`set_values`](Self::set_values).
+    /// Parameters that start at zero, for [`set_values`](Self::set_values) to fill.
     pub(crate) fn blank() -> Self {
         Self { draw: false, ..Self::default() }
     }
 
-    /// Parameters in double precision, in which finite differences can check the gradients of a whole model.
+    /// Parameters in double precision, so that finite differences can check the gradients of a whole model.
     #[cfg(test)]
     pub(crate) fn double_precision() -> Self {
         Self { dtype: DType::F64, ..Self::default() }
     }
 
-    /// Creates a parameter whose values depend on the seed and its name alone.
+    /// Creates a parameter. Its values depend only on the seed and its name.
     pub(crate) fn create(
         &mut self,
         name: &str,
@@ -69,14 +69,14 @@ impl Parameters {
 
     /// Adds a parameter that starts at these values.
     pub(crate) fn adopt(&mut self, name: &str, start: &Tensor) -> Result<Tensor> {
-        // A copy: the values it starts at belong to somebody else.
+        // Copies, so that training does not change the caller's tensor.
         let var = Var::from_tensor(&start.detach().copy()?.to_dtype(self.dtype)?)?;
         let tensor = var.as_tensor().clone();
         self.vars.insert(name.to_string(), var);
         Ok(tensor)
     }
 
-    /// The variables of several models as one, their names behind a prefix each.
+    /// The variables of several models together, each name with its model's prefix.
     pub(crate) fn union<'a>(parts: impl IntoIterator<Item = (&'a str, &'a Self)>) -> Self {
         let mut union = Self::default();
         for (prefix, part) in parts {
@@ -95,7 +95,7 @@ impl Parameters {
         self.iter().map(|(name, var)| Ok((name.to_string(), var.flatten_all()?.to_vec1::<f32>()?))).collect()
     }
 
-    /// Replaces all values; names and sizes must be those of this model.
+    /// Replaces all values. Names and sizes must match this model.
     pub(crate) fn set_values(&self, values: &BTreeMap<String, Vec<f32>>) -> Result<()> {
         for (name, var) in self.iter() {
             let new = values.get(name).filter(|new| new.len() == var.elem_count()).ok_or_else(|| Error::Tensor {

@@ -1,4 +1,4 @@
-//! What a model knows before it is trained: frozen word vectors, BERT; and sentences as numbers with all of that.
+//! Pretrained input: frozen word vectors and BERT, and the conversion of sentences to numbers with both.
 
 mod stored;
 
@@ -15,22 +15,23 @@ use rayon::prelude::*;
 use std::path::Path;
 use std::sync::Arc;
 
-/// The row of a word that the vectors do not have, and of ROOT.
+/// The row of ROOT and of words that have no vector.
 pub(crate) const NO_VECTOR: u32 = u32::MAX;
 
-/// Pretrained input, shared by both models; none by default.
+/// Pretrained input, shared by both models; empty by default.
 #[derive(Clone, Debug, Default)]
 pub struct Pretrained {
     /// Frozen word vectors.
     pub(crate) vectors: Option<Arc<WordVectors>>,
-    /// BERT, frozen unless the configuration trains it along.
+    /// BERT, frozen unless the configuration fine-tunes it.
     pub(crate) bert: Option<Arc<Bert>>,
-    /// Frozen states of whole treebanks.
+    /// Stored states of frozen BERT for whole treebanks.
     features: Option<Arc<Features>>,
 }
 
 impl Pretrained {
     /// Word vectors, BERT, or both.
+    #[cfg(test)]
     pub(crate) fn new(vectors: Option<WordVectors>, bert: Option<Bert>) -> Self {
         Self { vectors: vectors.map(Arc::new), bert: bert.map(Arc::new), features: None }
     }
@@ -51,9 +52,9 @@ impl Pretrained {
         Ok(Self { features: Some(Arc::new(features)), ..self.clone() })
     }
 
-    /// Turns sentences into numbers, with all that is known of their words.
+    /// Converts sentences to numbers, with their word vectors and their BERT input.
     pub fn number(&self, vocabulary: &Vocabulary, sentences: &[Sentence]) -> Result<Vec<Numbered>> {
-        // A batch has all of its states from the disk or none.
+        // Uses stored states only if all sentences have them, because a batch cannot mix both kinds.
         let stored = |features: &Arc<Features>| {
             sentences.iter().map(|sentence| features.find(sentence)).collect::<Option<Vec<_>>>()
         };
@@ -77,7 +78,7 @@ impl Pretrained {
         sentences.par_iter().enumerate().map(number).collect()
     }
 
-    /// Adds what decides the input to a hash; nothing where there is none.
+    /// Adds the fingerprints of the pretrained input to a hash. Without pretrained input the hash is unchanged.
     pub(crate) fn hash(&self, hasher: &mut blake3::Hasher) -> Result<()> {
         if let Some(vectors) = &self.vectors {
             hasher.update(b"word vectors").update(&vectors.fingerprint()?);

@@ -1,4 +1,4 @@
-//! The encoder as a whole: the batch never matters, gradients are right, dropout is ours to seed.
+//! Tests of the whole encoder: states do not depend on the batch, gradients are right, dropout follows the seed.
 
 #![allow(clippy::unwrap_used)]
 
@@ -35,7 +35,7 @@ fn encoder() -> (Encoder, Vec<Numbered>) {
 }
 
 #[test]
-fn the_batch_a_sentence_sits_in_never_changes_its_states() {
+fn the_states_of_a_sentence_do_not_depend_on_its_batch() {
     let (encoder, numbered) = encoder();
     let all = Batch::new(&numbered.iter().collect::<Vec<_>>());
     let together = encoder.states(&all, None).unwrap();
@@ -63,7 +63,7 @@ fn gradients_of_every_parameter_are_right_on_a_batch_of_three_unequal_lengths() 
     let encoder = Encoder::new(&config, &vocabulary, &Pretrained::default(), &mut parameters, &Device::Cpu).unwrap();
     let numbered: Vec<Numbered> = sentences()[..3].iter().map(|s| vocabulary.number(s)).collect();
     let batch = Batch::new(&numbered.iter().collect::<Vec<_>>());
-    // Without dropout, and with the same mask at every evaluation.
+    // Without dropout, then with dropout and the same mask in every evaluation.
     for seed in [None, Some(3)] {
         let loss = || {
             let mut random = seed.map(Random::new);
@@ -107,7 +107,7 @@ fn gradients_of_every_parameter_are_right_with_word_vectors_and_bert_frozen_or_t
 }
 
 #[test]
-fn the_batch_never_changes_states_with_word_vectors_and_bert_nor_does_where_they_come_from() {
+fn states_with_word_vectors_and_bert_do_not_depend_on_the_batch_or_on_stored_features() {
     let (pretrained, cache) = (pretrained(), tempfile::tempdir().unwrap());
     let vocabulary = Vocabulary::new(&sentences(), 1);
     let mut config = small();
@@ -126,7 +126,7 @@ fn the_batch_never_changes_states_with_word_vectors_and_bert_nor_does_where_they
 }
 
 #[test]
-fn sentences_numbered_without_what_the_encoder_reads_are_an_error() {
+fn sentences_without_the_pretrained_input_of_the_encoder_are_an_error() {
     let vocabulary = Vocabulary::new(&sentences(), 1);
     let encoder = Encoder::new(&small(), &vocabulary, &pretrained(), &mut Parameters::default(), &Device::Cpu).unwrap();
     let numbered = vocabulary.number(&sentences()[0]);

@@ -1,4 +1,4 @@
-//! Words, characters and labels as numbers, fixed when training begins.
+//! Maps words, characters and labels to numbers. The tables are fixed when training starts.
 
 use super::bert::{Features, Pieces};
 use crate::treebank::Sentence;
@@ -6,13 +6,13 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// A label that training did not show: no label's number.
+/// The id of a label that is not in the training treebank.
 pub(super) const UNKNOWN_LABEL: u32 = u32::MAX;
 const UNKNOWN: u32 = 0;
 const ROOT: u32 = 1;
 const RESERVED: usize = 2;
 
-/// Characters of a word beyond this many are not looked at.
+/// The most characters of a word that are used.
 const LONGEST_SPELLING: usize = 20;
 
 /// The tables of one training treebank. Ids follow the sorted order of their entries.
@@ -31,25 +31,25 @@ pub struct Numbered {
     pub words: Vec<u32>,
     /// Character ids of every position.
     pub spellings: Vec<Vec<u32>>,
-    /// Gold heads; 0 at ROOT. Empty where the sentence has none.
+    /// Gold heads; 0 at ROOT. Empty if the sentence has none.
     pub heads: Vec<usize>,
-    /// Gold labels; 0 at ROOT, [`UNKNOWN_LABEL`] for one that training did not show.
+    /// Gold labels; 0 at ROOT, [`UNKNOWN_LABEL`] for a label that is not in the training treebank.
     pub labels: Vec<u32>,
-    /// Rows of the frozen word vectors; empty where there are none.
+    /// Rows in the frozen word vectors; empty without word vectors.
     pub vectors: Vec<u32>,
-    /// The sentence as BERT reads it, where its states are not stored.
+    /// The input pieces of BERT, unless its states are stored.
     pub pieces: Option<Pieces>,
-    /// Stored states of BERT, and the row of ROOT in them.
+    /// Stored BERT states, and the row of ROOT in them.
     pub(crate) stored: Option<(Arc<Features>, u64)>,
 }
 
 impl Numbered {
-    /// Positions, ROOT included.
+    /// Number of positions, ROOT included.
     pub fn len(&self) -> usize {
         self.words.len()
     }
 
-    /// Whether there is no word but ROOT.
+    /// Whether there are no words besides ROOT.
     pub fn is_empty(&self) -> bool {
         self.words.len() <= 1
     }
@@ -62,7 +62,7 @@ impl AsRef<Numbered> for Numbered {
 }
 
 impl Vocabulary {
-    /// Counts a treebank; words rarer than `min_count` (lower-cased) are left out.
+    /// Builds the tables of a treebank. Lower-cased words with fewer than `min_count` occurrences are left out.
     pub fn new(sentences: &[Sentence], min_count: usize) -> Self {
         let mut counts: BTreeMap<String, usize> = BTreeMap::new();
         let mut characters: BTreeSet<char> = BTreeSet::new();
@@ -78,37 +78,37 @@ impl Vocabulary {
         Lists { words, characters: characters.into_iter().collect(), labels }.into()
     }
 
-    /// Rows of the word embedding.
+    /// Number of rows of the word embedding.
     pub(crate) fn word_count(&self) -> usize {
         self.words.len() + RESERVED
     }
 
-    /// Rows of the character embedding.
+    /// Number of rows of the character embedding.
     pub(crate) fn character_count(&self) -> usize {
         self.characters.len() + RESERVED
     }
 
-    /// All labels, sorted; a label's id is its place here.
+    /// All labels, sorted. A label's id is its index.
     pub fn labels(&self) -> &[String] {
         &self.labels
     }
 
-    /// The id of a label, if training showed it.
+    /// The id of a label, if it is in the training treebank.
     pub(crate) fn label(&self, name: &str) -> Option<u32> {
         self.labels.binary_search_by(|label| label.as_str().cmp(name)).ok().map(|id| id as u32)
     }
 
-    /// The id that unknown words share.
+    /// The shared id of unknown words.
     pub(crate) fn unknown(&self) -> u32 {
         UNKNOWN
     }
 
-    /// Whether a word id stands for one word of the table (not ROOT, not unknown).
+    /// Whether a word id is a word of the table (not ROOT, not unknown).
     pub(crate) fn is_known(&self, word: u32) -> bool {
         word as usize >= RESERVED
     }
 
-    /// Turns a sentence into numbers, without what is pretrained.
+    /// Converts a sentence to numbers, without pretrained input.
     pub fn number(&self, sentence: &Sentence) -> Numbered {
         let words = sentence.words();
         let word_ids = words.iter().map(|w| self.words.get(&w.form.to_lowercase()).copied().unwrap_or(UNKNOWN));
@@ -128,7 +128,7 @@ impl Vocabulary {
     }
 }
 
-/// The form on disk: sorted lists.
+/// The serialised form: sorted lists.
 #[derive(Clone, Serialize, Deserialize)]
 struct Lists {
     words: Vec<String>,
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn the_tables_survive_being_written_and_read() {
+    fn the_tables_round_trip_through_json() {
         let text = serde_json::to_string(&vocabulary()).unwrap();
         assert_eq!(serde_json::from_str::<Vocabulary>(&text).unwrap(), vocabulary());
     }

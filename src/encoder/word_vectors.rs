@@ -1,9 +1,9 @@
-//! Frozen word vectors: a table made once from a published text file, then mapped, so that it costs no start-up time
-//! and only the memory of the words that are looked up.
+//! Frozen word vectors: a table built once from a published text file and then memory-mapped. Opening it is fast
+//! whatever its size, and only the pages of the words in use take memory.
 //!
-//! A row is kept as i8 with a scale of its own, a quarter of what f32 would take. All rows are read times one factor by
-//! which the root mean square of the whole table is 1: what else the encoder is given has unit variance too, while
-//! published vectors are anything from tiny to large.
+//! A row is stored as i8 codes with its own scale, a quarter of the size of f32. All rows are multiplied by one factor
+//! that makes the root mean square of the whole table 1. The other inputs of the encoder have unit variance too, and
+//! published vectors differ widely in size.
 
 mod content;
 mod convert;
@@ -17,7 +17,7 @@ use crate::error::{Error, Result};
 use citree_index::container::{FACTS, Sections};
 use std::path::Path;
 
-/// The kind of file this is to the container; the index has those below.
+/// The container kind of a word-vector table. Index files use the lower numbers.
 const KIND: u32 = 4;
 
 const CODES: u32 = 1;
@@ -37,7 +37,7 @@ pub(crate) struct WordVectors {
 }
 
 impl WordVectors {
-    /// Maps a table; how many words it has makes no difference to the cost.
+    /// Maps a table. The cost does not depend on the number of words.
     pub(crate) fn open(path: &Path) -> Result<Self> {
         Self::map(path).map_err(in_bundle)
     }
@@ -46,7 +46,7 @@ impl WordVectors {
         let file = Sections::open(path.to_path_buf(), KIND)?;
         let [words, dims, factor, ..] = file.facts();
         let factor = f64::from_bits(factor);
-        // Rows have numbers of 32 bits.
+        // Row numbers have 32 bits.
         if words == 0 || words > u64::from(u32::MAX) || dims == 0 {
             let found = format!("{words} of {dims} values");
             return Err(file.damaged("the number of words", "at least one, of at least one value", found));
@@ -61,34 +61,29 @@ impl WordVectors {
             ends: file.view(ENDS, &[words])?,
             rows: file.view(ROWS, &[words])?,
         };
-        // The codes lie in the mapped file, so their number, and thus `dims`, is one of this machine's sizes.
+        // The codes are inside the mapped file, so their number, and thus `dims`, fits in a `usize`.
         Ok(Self { dims: content.codes.len() / content.rows.len(), file, content, factor })
     }
 
-    /// Values of a row.
+    /// Number of values in a row.
     pub(crate) fn dims(&self) -> usize {
         self.dims
     }
 
-    /// Words, which is also the number of rows.
+    /// Number of words, which is also the number of rows.
     pub(crate) fn len(&self) -> usize {
         self.content.rows.len()
     }
 
-    /// Whether there is no word: never so in a table that could be opened.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// The row of a word: as it is written, else lower-cased; `None` if the table has neither.
+    /// The row of a word: the exact form, else the lower-cased form; `None` if neither is in the table.
     pub(crate) fn find(&self, word: &str) -> Option<u32> {
         self.content.find(word).or_else(|| self.content.find(&word.to_lowercase()))
     }
 
-    /// Writes the values of a row into `out`.
+    /// Reads the values of a row into `out`.
     ///
     /// # Panics
-    /// If the row is not one that [`find`](Self::find) gave, or `out` is not [`dims`](Self::dims) long.
+    /// Panics if the row is not from [`find`](Self::find), or if `out` does not have length [`dims`](Self::dims).
     pub(crate) fn read(&self, row: u32, out: &mut [f32]) {
         assert_eq!(out.len(), self.dims, "room for one row");
         let row = row as usize;
@@ -97,7 +92,7 @@ impl WordVectors {
         out.iter_mut().zip(codes).for_each(|(out, &code)| *out = f32::from(code) * scale);
     }
 
-    /// Reads everything: checksums, that words are in order and rows are in the table, that the fingerprint fits.
+    /// Verifies the checksums, the order of words, the row numbers and the fingerprint. Reads the whole file.
     pub(crate) fn check(&self) -> Result<()> {
         self.file.check().map_err(in_bundle)?;
         let damage = |(what, expected, found): content::Damage| in_bundle(self.file.damaged(what, expected, found));
@@ -110,21 +105,22 @@ impl WordVectors {
         Ok(())
     }
 
-    /// Tells tables apart: a hash of words and values, taken when the table was made.
+    /// Identifies a table: a hash of its words and values, computed when it was built.
     pub(crate) fn fingerprint(&self) -> Result<[u8; 32]> {
         let bytes = self.file.view::<u8>(FINGERPRINT, &[32]).map_err(in_bundle)?;
         Ok(std::array::from_fn(|at| bytes[at]))
     }
 }
 
-/// The facts of a table's header.
+/// The header fields of a table.
 fn facts(words: usize, dims: usize, factor: f64) -> [u64; FACTS] {
     let mut facts = [0; FACTS];
     facts[..3].copy_from_slice(&[words as u64, dims as u64, factor.to_bits()]);
     facts
 }
 
-/// An error of the container as one of the bundle: its own remedy is to build an index, which does not help here.
+/// Converts a container error to a bundle error. The container's remedy is to rebuild an index, which does not help
+/// here.
 fn in_bundle(error: citree_index::Error) -> Error {
     use citree_index::Error as Index;
     const RESTORE: &str = "train again, or restore the file";

@@ -1,17 +1,17 @@
-//! Gold and system words brought together by their characters, as the official evaluator does it.
+//! Aligns gold and system words by their characters, like the official evaluator.
 //!
-//! The forms of a file, without spaces, are one string of characters; tokens are equal if they cover the same
-//! characters. Inside multiword tokens, whose words cover no characters of their own, the longest common subsequence
-//! of the forms decides.
+//! The forms of a file, without spaces, are one string of characters. Tokens match if they cover the same characters.
+//! The words inside a multiword token cover no characters of their own; they are aligned by the longest common
+//! subsequence of their forms.
 
 use crate::error::{Error, Result};
 use crate::treebank::Sentence;
 use std::ops::Range;
 
-/// The largest table for words inside multiword tokens; real ones have a handful of words.
+/// The largest alignment table for the words of multiword tokens, which normally have a handful of words.
 const MAX_CELLS: usize = 1 << 24;
 
-/// All the words of a file, in the order of the text.
+/// All words of a file, in text order.
 pub(super) struct Side<'a> {
     characters: Vec<char>,
     pub tokens: Vec<Range<usize>>,
@@ -21,29 +21,29 @@ pub(super) struct Side<'a> {
 
 /// One word of a file.
 pub(super) struct SideWord<'a> {
-    /// The characters of the word, or of the whole multiword token it is in.
+    /// The characters of the word, or of the multiword token that contains it.
     span: Range<usize>,
     in_multiword_token: bool,
     form: String,
-    /// The head, counted over the whole file; `None` is ROOT.
+    /// The index of the head in the whole file; `None` is ROOT.
     pub head: Option<usize>,
     pub label: &'a str,
-    /// How far the head is, in words; 0 for ROOT.
+    /// The distance to the head in words; 0 for ROOT.
     pub distance: usize,
-    /// How many words the sentence has.
+    /// The number of words in its sentence.
     pub sentence_length: usize,
 }
 
-/// Which words are the same in both files.
+/// The words that match in both files.
 pub(super) struct Alignment {
-    /// Gold and system word of each pair, rising.
+    /// The gold word and the system word of each pair, ascending.
     pub pairs: Vec<(usize, usize)>,
     /// The gold word of each system word.
     pub gold_of: Vec<Option<usize>>,
 }
 
 impl<'a> Side<'a> {
-    /// Lays out a file; `name` says which one in messages.
+    /// Indexes a file. `name` identifies it in messages.
     pub(super) fn new(sentences: &'a [Sentence], name: &str) -> Result<Self> {
         let mut side = Side { characters: vec![], tokens: vec![], sentences: vec![], words: vec![] };
         for (number, sentence) in sentences.iter().enumerate() {
@@ -125,7 +125,7 @@ impl Alignment {
     }
 }
 
-/// How many spans are in both lists.
+/// The number of spans that are in both lists.
 pub(super) fn common_spans(gold: &[Range<usize>], system: &[Range<usize>]) -> usize {
     let (mut g, mut s, mut common) = (0, 0, 0);
     while let (Some(gold_span), Some(system_span)) = (gold.get(g), system.get(s)) {
@@ -139,7 +139,7 @@ pub(super) fn common_spans(gold: &[Range<usize>], system: &[Range<usize>]) -> us
     common
 }
 
-/// The words from `g` and `s` on that lie in one stretch of text which no multiword token of either file sticks out of.
+/// The words from `g` and `s` on that cover one stretch of text whose ends no multiword token of either file crosses.
 fn multiword_span(gold: &Side<'_>, system: &Side<'_>, mut g: usize, mut s: usize) -> (Range<usize>, Range<usize>) {
     let (gold_word, system_word) = (&gold.words[g], &system.words[s]);
     let mut end = if gold_word.in_multiword_token {
@@ -165,7 +165,7 @@ fn multiword_span(gold: &Side<'_>, system: &Side<'_>, mut g: usize, mut s: usize
     (first_gold..g, first_system..s)
 }
 
-/// Pairs words of equal form, case aside, along a longest common subsequence.
+/// Pairs words of equal form, ignoring case, along a longest common subsequence.
 fn align_forms(
     gold: &Side<'_>,
     system: &Side<'_>,
@@ -184,7 +184,7 @@ fn align_forms(
             remedy: "look for a range line that reaches too far",
         });
     }
-    // common[g * width + s] is the length of the longest common subsequence from g and s on.
+    // `common[g * width + s]` is the length of the longest common subsequence from g and s on.
     let mut common = vec![0_u32; (gold_forms.len() + 1) * width];
     for g in (0..gold_forms.len()).rev() {
         for s in (0..system_forms.len()).rev() {

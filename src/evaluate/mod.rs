@@ -1,8 +1,8 @@
-//! How close a parse is to the gold trees: UAS, LAS and CLAS, equal to the official evaluator (`udeval` of `udtools`).
+//! Evaluates a parse against gold trees: UAS, LAS and CLAS, equal to the official evaluator (`udeval` of `udtools`).
 //!
-//! The official figures count punctuation and cut subtypes off labels (`nsubj:pass` counts as `nsubj`); every other
-//! combination is there under its own name. Unlike the official evaluator, this one also scores parses that are not
-//! trees, which greedy decoding may give.
+//! The official scores include punctuation and ignore label subtypes (`nsubj:pass` counts as `nsubj`). The other
+//! combinations have names of their own. Unlike the official evaluator, this one also scores parses that are not trees,
+//! which greedy decoding can produce.
 
 mod align;
 mod tables;
@@ -13,7 +13,7 @@ use align::{Alignment, Side, SideWord, common_spans};
 use serde::Serialize;
 pub use tables::{LabelScore, LengthScore};
 
-/// The labels of content words (UD's list in the official evaluator); CLAS counts only these.
+/// The labels of content words, as listed in the official evaluator. CLAS counts only these.
 const CONTENT_LABELS: [&str; 29] = [
     "nsubj",
     "obj",
@@ -46,52 +46,52 @@ const CONTENT_LABELS: [&str; 29] = [
     "dep",
 ];
 
-/// What is compared, and how much of it is right.
+/// Counts of items and the scores computed from them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Score {
-    /// How many there are in the gold file.
+    /// Items in the gold file.
     pub gold: usize,
-    /// How many there are in the system file.
+    /// Items in the system file.
     pub system: usize,
-    /// How many of the system's are right.
+    /// Correct items of the system file.
     pub correct: usize,
-    /// Right ones among the system's, 0 to 1.
+    /// Correct items divided by system items, 0 to 1.
     pub precision: f64,
-    /// Right ones among the gold ones, 0 to 1.
+    /// Correct items divided by gold items, 0 to 1.
     pub recall: f64,
-    /// The harmonic mean of the two, 0 to 1; equal to both where the words are the same.
+    /// The harmonic mean of precision and recall, 0 to 1; equal to both if both files have the same words.
     pub f1: f64,
 }
 
-/// The attachment scores over one choice of words.
+/// The attachment scores over one selection of words.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Attachment {
-    /// The head is right.
+    /// The head is correct.
     pub uas: Score,
-    /// Head and label are right, subtypes cut off.
+    /// Head and label are correct, ignoring subtypes.
     pub las: Score,
-    /// Head and label are right, subtypes included.
+    /// Head and label are correct, including subtypes.
     pub las_subtypes: Score,
-    /// Head and label are right, of content words only, subtypes cut off.
+    /// Head and label are correct, for content words only, ignoring subtypes.
     pub clas: Score,
-    /// Head and label are right, of content words only, subtypes included.
+    /// Head and label are correct, for content words only, including subtypes.
     pub clas_subtypes: Score,
 }
 
-/// Everything an evaluation says.
+/// All scores of an evaluation.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Scores {
     /// Surface tokens that cover the same characters.
     pub tokens: Score,
     /// Sentences that cover the same characters.
     pub sentences: Score,
-    /// Words that could be aligned.
+    /// Aligned words.
     pub words: Score,
-    /// All words: `uas`, `las` and `clas` are the official figures.
+    /// All words: `uas`, `las` and `clas` are the official scores.
     pub with_punctuation: Attachment,
-    /// Without the words whose gold label is `punct` (for words that have no gold counterpart, whose own label is).
+    /// Without the words whose gold label is `punct`. For words without a gold counterpart their own label decides.
     pub without_punctuation: Attachment,
-    /// By label with its subtype: head and label are right.
+    /// By label with its subtype: head and label are correct.
     pub labels: Vec<LabelScore>,
     /// By the distance between a word and its head.
     pub dependency_lengths: Vec<LengthScore>,
@@ -99,7 +99,7 @@ pub struct Scores {
     pub sentence_lengths: Vec<LengthScore>,
 }
 
-/// Compares a parse with the gold trees of the same text; the two may be cut into words differently.
+/// Compares a parse with the gold trees of the same text. The two can have different words.
 pub fn evaluate(gold: &[Sentence], system: &[Sentence]) -> Result<Scores> {
     let (gold, system) = (Side::new(gold, "gold")?, Side::new(system, "system")?);
     let alignment = Alignment::new(&gold, &system)?;
@@ -125,7 +125,7 @@ impl Score {
     }
 }
 
-/// Two files laid side by side.
+/// Two aligned files.
 struct Pair<'a> {
     gold: &'a [SideWord<'a>],
     system: &'a [SideWord<'a>],
@@ -145,8 +145,8 @@ impl Pair<'_> {
         }
     }
 
-    /// Counts the words chosen on each side, and as right those whose head is right and whose labels agree. As in the
-    /// official evaluator, gold and system words are chosen each by their own label.
+    /// Counts the selected words on each side, and as correct those with the right head and matching labels. As in the
+    /// official evaluator, gold words and system words are each selected by their own label.
     fn score(
         &self,
         punctuation: bool,
@@ -169,7 +169,7 @@ impl Pair<'_> {
         )
     }
 
-    /// Whether the system's head of an aligned word is aligned to the gold head.
+    /// Whether the system's head of an aligned word is aligned with the gold head.
     fn head_is_right(&self, gold: usize, system: usize) -> bool {
         match (self.gold[gold].head, self.system[system].head) {
             (Some(gold_head), Some(system_head)) => self.alignment.gold_of[system_head] == Some(gold_head),

@@ -1,36 +1,35 @@
-//! The scores in detail: label by label, and by the lengths of dependencies and sentences.
+//! Detailed scores: by label, by dependency length and by sentence length.
 
 use super::align::SideWord;
 use super::{Pair, Score, same_label, same_universal_label};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// The lower ends of the ranges of dependency length; 0 is ROOT.
+/// The lower bounds of the dependency-length ranges; 0 is ROOT.
 const DEPENDENCY_LENGTHS: [usize; 7] = [0, 1, 2, 3, 5, 10, 20];
-/// The lower ends of the ranges of sentence length.
+/// The lower bounds of the sentence-length ranges.
 const SENTENCE_LENGTHS: [usize; 6] = [1, 6, 11, 21, 31, 51];
 
-/// How well one label is found.
+/// The scores of one label.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LabelScore {
     /// The label with its subtype.
     pub label: String,
-    /// Words whose head and label are right.
+    /// Words with the correct head and label.
     #[serde(flatten)]
     pub score: Score,
 }
 
-/// How well words of one range of lengths are attached. Gold words are sorted by the gold length, system words by the
-/// system's.
+/// The scores of one range of lengths. Gold words are grouped by gold length, system words by system length.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LengthScore {
     /// The shortest length of the range; 0 is a word attached to ROOT.
     pub from: usize,
-    /// The longest length of the range, none for the last one.
+    /// The longest length of the range; `None` for the last range.
     pub to: Option<usize>,
-    /// The head is right.
+    /// The head is correct.
     pub uas: Score,
-    /// Head and label are right, subtypes cut off.
+    /// Head and label are correct, ignoring subtypes.
     pub las: Score,
 }
 

@@ -1,4 +1,4 @@
-//! Building the index of a bundle: every gold edge of a treebank encoded by both models.
+//! Builds the index of a bundle: encodes every gold edge of a treebank with both models.
 
 use super::groups::Numbering;
 use super::record::{Edge, TrainingSentence};
@@ -16,7 +16,7 @@ use std::path::Path;
 /// Sentences encoded before their rows are written; bounds the memory.
 const CHUNK: usize = 2048;
 
-/// How far a build is.
+/// The progress of a build.
 #[derive(Clone, Copy, Debug)]
 pub enum Step {
     /// Encoding edges.
@@ -26,26 +26,26 @@ pub enum Step {
         /// Sentences of the treebank.
         total: usize,
     },
-    /// Working on what was encoded.
+    /// Building the index from the encoded edges.
     Indexing(Progress),
 }
 
-/// What a build came to.
+/// The result of a build.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Built {
-    /// The number of the generation, now current.
+    /// The number of the new generation, which is now current.
     pub generation: u64,
     /// Edges in the index.
     pub edges: u64,
-    /// Edges left out because the model was not trained with their label.
+    /// Edges left out because their label is not in the model's training treebank.
     pub left_out: u64,
 }
 
-/// Encodes every gold edge of the sentences and publishes a new generation of the index in `folder`. Whatever ends a
-/// build early, an error or the end of the process, leaves the generation before as it was.
+/// Encodes every gold edge of the sentences and publishes a new generation of the index in `folder`. If the build fails
+/// or the process ends, the previous generation stays unchanged.
 ///
-/// `encoded` is called when all edges are encoded, with the summed support of heads and of labels: training needs the
-/// sums, and encodes its treebank once for both.
+/// `encoded` is called when all edges are encoded, with the summed support of heads and of labels. Training needs these
+/// sums, so its treebank is encoded only once for both.
 pub(crate) fn build(
     model: &Model,
     sentences: &[Sentence],
@@ -121,13 +121,13 @@ pub(crate) fn build(
     Ok(Built { generation, edges, left_out })
 }
 
-/// Sums of labels as the sum of one class: the support of heads.
+/// Merges the sums of all labels into one class: the support of heads.
 fn one_class(sums: &Sums) -> Sums {
     let count = sums.counts().iter().sum();
     Sums::from_parts(sums.dims(), sum_of_sums(sums), vec![count]).unwrap_or_else(|| Sums::new(1, sums.dims()))
 }
 
-/// The document of every sentence: the last one that began.
+/// The document of every sentence: the last one that started.
 fn documents(sentences: &[Sentence]) -> Vec<String> {
     let mut current = String::new();
     let document = |sentence: &Sentence| {

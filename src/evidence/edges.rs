@@ -1,6 +1,6 @@
-//! The index of a bundle, opened: training edges by number, with their sentences, labels and names.
+//! An opened index: training edges by number, with their sentences and the names of labels and groups.
 //!
-//! The crate `citree_index` stores rows and numbers; here they get their sentences, labels and names back.
+//! The crate `citree_index` stores rows and numbers. This module maps the numbers back to sentences and names.
 
 use super::groups::{GroupNames, Grouping};
 use super::lookup::SentenceLookup;
@@ -11,7 +11,7 @@ use citree_index::{Index, Space, SpaceFacts};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-/// The training edges of a bundle, mapped.
+/// The training edges of a bundle, memory-mapped.
 #[derive(Debug)]
 pub struct TrainingEdges {
     folder: PathBuf,
@@ -23,7 +23,7 @@ pub struct TrainingEdges {
 }
 
 impl TrainingEdges {
-    /// Opens an index folder, which must have been built with the model of this fingerprint and these labels.
+    /// Opens an index folder. It must have been built with the model that has this fingerprint and these labels.
     pub(crate) fn open(folder: &Path, fingerprint: &[u8; 32], labels: &[String]) -> Result<Self> {
         let index = Index::open(folder)?;
         index.require_model(fingerprint)?;
@@ -38,12 +38,12 @@ impl TrainingEdges {
         })
     }
 
-    /// The generation that is current in an index folder now, which may be newer than one that is open.
+    /// The current generation of an index folder, which can be newer than an open one.
     pub(crate) fn current_generation(folder: &Path) -> Result<u64> {
         Ok(Index::current_generation(folder)?)
     }
 
-    /// The numbers behind it.
+    /// The underlying index.
     pub fn index(&self) -> &Index {
         &self.index
     }
@@ -57,7 +57,7 @@ impl TrainingEdges {
         }
     }
 
-    /// What the index says about the rows of one of the two models.
+    /// The index's facts about the rows of one of the two models.
     pub(crate) fn facts(&self, task: Task) -> &SpaceFacts {
         let [heads, labels] = &self.index.manifest().spaces;
         match task {
@@ -76,7 +76,7 @@ impl TrainingEdges {
         self.labels.get(label as usize).map_or("_", String::as_str)
     }
 
-    /// An edge and the sentence it is in.
+    /// An edge and its sentence.
     pub fn edge(&self, edge: u32) -> Result<(Edge, TrainingSentence<'_>)> {
         let record = self.record(edge).ok_or_else(|| self.damaged(format!("no edge {edge}")))?;
         let sentence = self.sentence(record.sentence)?;
@@ -93,7 +93,7 @@ impl TrainingEdges {
         bytes.ok_or_else(|| self.damaged(format!("no sentence {number}")))
     }
 
-    /// An edge and what a citation shows of its sentence.
+    /// An edge, and the part of its sentence that a citation shows. Sources are cached.
     pub fn source(&self, edge: u32) -> Result<(Edge, Arc<Source>)> {
         let known = self.record(edge).and_then(|record| Some((record, self.sources.get(record.sentence as usize)?)));
         if let Some((record, Some(source))) = known.map(|(record, place)| (record, place.get())) {
@@ -110,14 +110,14 @@ impl TrainingEdges {
         Ok((record, source))
     }
 
-    /// How many sentences there are.
+    /// The number of sentences.
     pub fn sentences(&self) -> u32 {
         self.index.manifest().sources as u32
     }
 
     /// The names of the groups of a grouping.
     pub(crate) fn group_names(&self, grouping: Grouping) -> &[String] {
-        // Names that cannot be read are shown as none: `verify` finds such damage.
+        // Unreadable names are treated as missing; `verify` reports such damage.
         let read = || serde_json::from_slice(self.index.attachment()).unwrap_or_default();
         self.names.get_or_init(read).of(grouping)
     }

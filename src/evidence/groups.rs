@@ -1,10 +1,10 @@
-//! The groups of training edges that a score can be split over, and their names.
+//! The groups of training edges by which a score can be broken down, and their names.
 
 use crate::treebank::Sentence;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
-/// A way to put every training edge into one group.
+/// A criterion that assigns every training edge to one group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Grouping {
     /// By the document of its sentence.
@@ -20,25 +20,26 @@ pub(crate) enum Grouping {
 }
 
 impl Grouping {
-    /// All of them, in the order in which the index keeps them.
+    /// All groupings, in the order of the index.
     pub(crate) const ALL: [Self; 5] = [Self::Document, Self::Genre, Self::Sentence, Self::Dependent, Self::Head];
 
-    /// Its place in the index.
+    /// Its position in the index.
     pub(crate) fn place(self) -> usize {
         self as usize
     }
 }
 
-/// What stands for an unnamed document or genre.
+/// The name of an unnamed document or genre.
 const UNNAMED: &str = "(none)";
 
-/// The first `parts` parts of a `sent_id`, which `-`, `_`, `/`, `.` and `:` divide; all of it where it has no more.
+/// The first `parts` parts of a `sent_id`, separated by `-`, `_`, `/`, `.` or `:`. The whole `sent_id` if it has no
+/// more parts.
 pub(crate) fn prefix(sent_id: &str, parts: usize) -> &str {
     let cut = sent_id.match_indices(['-', '_', '/', '.', ':']).map(|(at, _)| at).nth(parts.saturating_sub(1));
     &sent_id[..cut.unwrap_or(sent_id.len())]
 }
 
-/// The names of the groups of each grouping; a group's number is its place.
+/// The names of the groups of each grouping. A group's number is its index.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct GroupNames {
     names: Vec<Vec<String>>,
@@ -51,7 +52,7 @@ impl GroupNames {
     }
 }
 
-/// Numbers the groups of a treebank as its sentences come.
+/// Assigns group numbers, sentence by sentence.
 #[derive(Debug, Default)]
 pub(super) struct Numbering {
     numbers: [HashMap<String, u32>; Grouping::ALL.len()],
@@ -60,13 +61,13 @@ pub(super) struct Numbering {
 }
 
 impl Numbering {
-    /// The groups of every edge of the next sentence, in the order of its words.
+    /// The groups of every edge of the next sentence, in word order.
     pub(super) fn groups(&mut self, sentence: &Sentence, document: &str) -> Vec<[u32; Grouping::ALL.len()]> {
         let named = |name: &str| if name.is_empty() { UNNAMED } else { name }.to_string();
         let sent_id = sentence.sent_id().unwrap_or_default();
         let document = self.number(Grouping::Document, named(document));
         let genre = self.number(Grouping::Genre, named(prefix(sent_id, 1)));
-        // Sentences are distinguished by their number: a sent_id may be missing or come twice.
+        // Sentences are identified by number, because a `sent_id` can be missing or repeated.
         let own = self.sentences;
         self.sentences += 1;
         let words = sentence.words();
@@ -79,7 +80,7 @@ impl Numbering {
         edges.collect()
     }
 
-    /// How many groups each grouping has.
+    /// The number of groups in each grouping.
     pub(super) fn counts(&self) -> Vec<u32> {
         let count = |grouping| match grouping {
             Grouping::Sentence => self.sentences,
@@ -88,7 +89,7 @@ impl Numbering {
         Grouping::ALL.map(count).to_vec()
     }
 
-    /// The names, once all sentences have come; sentences have theirs in their own records.
+    /// The names, after all sentences are added. Sentences have none here: their own records hold their `sent_id`.
     pub(super) fn into_names(self) -> GroupNames {
         self.names
     }
@@ -118,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn edges_of_equal_words_share_a_group_and_sentences_never_do() {
+    fn equal_words_share_a_group_and_sentences_do_not() {
         let mut numbering = Numbering::default();
         let mut sentence = Sentence::from_forms(["a", "b", "a"]);
         sentence.words_mut().iter_mut().for_each(|word| word.head = Some(0));

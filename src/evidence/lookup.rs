@@ -1,20 +1,20 @@
-//! The ways into an index that its order by label does not give: edges by sentence and word, sentences by `sent_id`.
+//! Lookups that the index's order by label does not give: edges by sentence and word, sentences by `sent_id`.
 
 use super::TrainingEdges;
 use crate::error::Result;
 use std::collections::HashMap;
 
-/// What stands for no edge.
+/// Marks a word without an edge.
 const NONE: u32 = u32::MAX;
 
-/// Tables over a whole index, made when first asked for.
+/// Lookup tables over a whole index, built on first use.
 #[derive(Debug)]
 pub(super) struct SentenceLookup {
-    /// Where the words of each sentence begin in `edges`.
+    /// The start of each sentence's words in `edges`.
     firsts: Vec<usize>,
     /// The edge of each word.
     edges: Vec<u32>,
-    /// The sentence with each `sent_id`, the first where one comes twice.
+    /// The sentence of each `sent_id`; the first one if it repeats.
     numbers: HashMap<String, u32>,
 }
 
@@ -42,7 +42,7 @@ impl SentenceLookup {
 }
 
 impl TrainingEdges {
-    /// The number of the edge of a word of a training sentence; `None` where it has none in the index.
+    /// The number of the edge of a word in a training sentence; `None` if the index has none.
     pub fn edge_at(&self, sentence: u32, dependent: usize) -> Result<Option<u32>> {
         let places = self.lookup()?;
         let words = |sentence: usize| Some(*places.firsts.get(sentence)?..*places.firsts.get(sentence + 1)?);
@@ -51,7 +51,7 @@ impl TrainingEdges {
         Ok(edge.copied().filter(|&edge| edge != NONE))
     }
 
-    /// The number of the training sentence with a `sent_id`, the first where it comes twice.
+    /// The number of the training sentence with a `sent_id`; the first one if it repeats.
     pub(crate) fn sentence_named(&self, sent_id: &str) -> Result<Option<u32>> {
         Ok(self.lookup()?.numbers.get(sent_id).copied())
     }

@@ -1,7 +1,7 @@
-//! Evidence: the training edges that count, and nothing else.
+//! Evidence: the training edges that count in a decision.
 //!
-//! An index stores every gold edge of a treebank as both models see it ([`TrainingEdges`]). Evidence is a view of it:
-//! all of its edges, or all [without](Evidence::without) some. Every decision is made from it, by a rule.
+//! An index stores every gold edge of a treebank as encoded by both models ([`TrainingEdges`]). Evidence is a view of
+//! it: all of its edges, or all [without](Evidence::without) some. Every decision is computed from it by a rule.
 
 mod build;
 mod edges;
@@ -28,13 +28,13 @@ use std::sync::{Arc, OnceLock};
 #[derive(Debug)]
 pub struct Evidence {
     edges: Arc<TrainingEdges>,
-    /// How many edges of each label count.
+    /// The number of counted edges of each label.
     counts: Vec<u64>,
-    /// Their sums for heads and labels, added up when first needed.
+    /// The sums for heads and labels, computed on first use.
     sums: [OnceLock<Sums>; 2],
-    /// The sum of these sums for heads.
+    /// The sum over all labels for heads.
     total: OnceLock<Vec<f64>>,
-    /// Which edges are left out; empty where none is.
+    /// Which edges are left out; empty if none are.
     left_out: Vec<bool>,
 }
 
@@ -46,8 +46,8 @@ impl Evidence {
         Self { edges, counts, sums, total: OnceLock::new(), left_out: Vec::new() }
     }
 
-    /// The same without some edges, as if they had never been in the treebank; `left_out` is asked of the number of each
-    /// edge and that of its sentence.
+    /// The same evidence without some edges, as if they had never been in the treebank. `left_out` receives the number
+    /// of each edge and of its sentence, and returns whether to leave it out.
     pub fn without(&self, left_out: impl Fn(u32, u32) -> bool) -> Self {
         let count = self.edges.index().manifest().records as u32;
         let gone: Vec<bool> = (0..count)
@@ -62,12 +62,12 @@ impl Evidence {
         Self { edges: self.edges.clone(), counts, sums, total, left_out: gone }
     }
 
-    /// The index behind it.
+    /// The underlying index.
     pub fn edges(&self) -> &TrainingEdges {
         &self.edges
     }
 
-    /// How many edges count.
+    /// The number of counted edges.
     pub fn len(&self) -> u64 {
         self.counts.iter().sum()
     }
@@ -87,7 +87,7 @@ impl Evidence {
         !self.left_out.is_empty()
     }
 
-    /// The sums of each label, added up in the order of the index, so that they equal those of an index of the same edges.
+    /// The sums of each label, added in index order, so that they equal the sums of an index of only these edges.
     pub(crate) fn sums(&self, task: Task) -> &Sums {
         self.sums[task as usize].get_or_init(|| {
             let space = self.edges.space(task);
@@ -101,7 +101,7 @@ impl Evidence {
         })
     }
 
-    /// The sums of the support of one task: one class for heads, a class for each label for labels.
+    /// The sums of the support of one task: one class for heads, one class per label for labels.
     pub(crate) fn support(&self, task: Task) -> Sums {
         match task {
             Task::Labels => self.sums(task).clone(),
@@ -113,12 +113,12 @@ impl Evidence {
         }
     }
 
-    /// The sum of all edges that count, for heads.
+    /// The sum of all counted edges, for heads.
     fn total_sum(&self) -> &[f64] {
         self.total.get_or_init(|| sum_of_sums(self.sums(Task::Heads)))
     }
 
-    /// How many edges a side is compared with.
+    /// The number of counted edges that a side is compared with.
     pub(crate) fn count(&self, side: &Side) -> u64 {
         match side.label {
             Some(label) => self.counts.get(label as usize).copied().unwrap_or(0),
@@ -126,7 +126,7 @@ impl Evidence {
         }
     }
 
-    /// The numbers of the edges that a side is compared with, those left out among them.
+    /// The numbers of the edges that a side is compared with, including those left out.
     pub(crate) fn range(&self, side: &Side) -> Range<u32> {
         match side.label {
             Some(label) => self.edges.index().records_of(label),
@@ -135,7 +135,7 @@ impl Evidence {
     }
 }
 
-/// The sum over all classes, in their order.
+/// The sum over all classes, in order.
 fn sum_of_sums(sums: &Sums) -> Vec<f64> {
     let mut total = vec![0.0; sums.dims()];
     sums.sums().chunks(sums.dims().max(1)).for_each(|sum| total.iter_mut().zip(sum).for_each(|(t, s)| *t += s));

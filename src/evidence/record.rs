@@ -1,7 +1,7 @@
-//! A training sentence as the index keeps it: enough to show a citation, and its gold tree, without the treebank.
+//! A training sentence as stored in the index: its gold tree and enough to show a citation without the treebank.
 //!
-//! Lines of text: sent_id, document, the text as written, then a line a word of form, head and label with tabs between.
-//! None of these can hold a line break or a tab in CoNLL-U.
+//! The format is text: a line each for `sent_id`, document and text, then one line per word with form, head and label
+//! separated by tabs. In CoNLL-U none of these can contain a line break or a tab.
 
 use crate::treebank::Sentence;
 use citree_index::Record;
@@ -35,11 +35,11 @@ impl From<Edge> for Record {
 /// A training sentence, borrowed from the index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TrainingSentence<'a> {
-    /// Its `sent_id`; empty where the treebank gives none.
+    /// Its `sent_id`; empty if the treebank has none.
     pub sent_id: &'a str,
-    /// The document it is in; empty where the treebank names none.
+    /// Its document; empty if the treebank has none.
     pub document: &'a str,
-    /// The text as written; empty where the treebank does not have it.
+    /// The text as written; empty if the treebank has none.
     pub text: &'a str,
     /// Its words; the word with id `i` is `words[i - 1]`.
     pub words: Vec<TrainingWord<'a>>,
@@ -56,7 +56,7 @@ pub struct TrainingWord<'a> {
     pub label: &'a str,
 }
 
-/// What a citation shows of a training sentence, shared by all citations of it.
+/// The part of a training sentence that a citation shows, shared by all citations of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Source {
     /// Its `sent_id`.
@@ -79,7 +79,7 @@ impl From<TrainingSentence<'_>> for Source {
 }
 
 impl<'a> TrainingSentence<'a> {
-    /// The bytes to keep of a sentence.
+    /// Encodes a sentence for the index.
     pub(crate) fn encode(sentence: &Sentence, document: &str) -> Vec<u8> {
         let one_line = |text: &str| text.replace(['\n', '\r', '\t'], " ");
         let (sent_id, text) = (sentence.sent_id().unwrap_or_default(), sentence.text().unwrap_or_default());
@@ -91,7 +91,7 @@ impl<'a> TrainingSentence<'a> {
         record.into_bytes()
     }
 
-    /// Reads what [`encode`](Self::encode) wrote; `None` for other bytes.
+    /// Decodes the output of [`encode`](Self::encode); `None` for other bytes.
     pub(crate) fn decode(bytes: &'a [u8]) -> Option<Self> {
         let mut lines = std::str::from_utf8(bytes).ok()?.split('\n');
         let (sent_id, document, text) = (lines.next()?, lines.next()?, lines.next()?);
@@ -119,7 +119,7 @@ mod tests {
     use crate::treebank::starter;
 
     #[test]
-    fn what_a_citation_shows_of_a_sentence_comes_back() {
+    fn sentences_round_trip_through_the_index_format() {
         for sentence in starter::train() {
             let bytes = TrainingSentence::encode(&sentence, "letters");
             let record = TrainingSentence::decode(&bytes).unwrap();
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_no_sentence_are_refused() {
+    fn invalid_bytes_are_refused() {
         for bytes in [
             &b""[..],
             b"id\n",

@@ -1,27 +1,28 @@
-//! One side of a decision: an edge vector, compared with all training edges or with those of a label.
+//! One side of a decision: an edge vector that is compared with all training edges or with those of one label.
 
 use crate::task::Task;
 use citree_index::Hit;
 use std::sync::{Arc, OnceLock};
 
-/// One of the alternatives of a decision as the training edges see it.
+/// One candidate of a decision, for comparison with training edges.
 #[derive(Clone, Debug)]
 pub struct Side {
-    /// Which model's decision.
+    /// The model that decides.
     pub task: Task,
     /// The vector of the edge.
     pub row: Vec<f32>,
-    /// The label that is decided on; `None` where heads are.
+    /// The label in question; `None` in a decision about heads.
     pub label: Option<u32>,
     pub(super) cached: Arc<Cached>,
 }
 
-/// What was computed about an edge vector: one pass over the training edges serves all labels and all that is asked.
+/// Cached results for an edge vector, shared by the sides of all labels, so that one pass over the training edges is
+/// enough.
 #[derive(Debug, Default)]
 pub(super) struct Cached {
-    /// The nearest of all edges, once a rule needed so many.
+    /// The nearest of all edges, with the number that a rule requested.
     pub(super) nearest: OnceLock<(usize, Vec<Hit>)>,
-    /// The similarities with all edges, once they were needed.
+    /// The similarities to all edges.
     pub(super) similarities: OnceLock<Vec<f32>>,
 }
 

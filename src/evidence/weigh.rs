@@ -1,4 +1,4 @@
-//! Evidence weighed by a rule: totals, contributions, the edges that count, and the nearest ones to cite.
+//! Weighs evidence by a rule: totals, contributions, the number of counted edges, and the nearest edges to cite.
 
 use super::{Evidence, Side};
 use crate::error::Result;
@@ -7,29 +7,29 @@ use crate::task::Task;
 use citree_index::Hit;
 use std::borrow::Cow;
 
-/// Edge vectors that share a pass over all training edges; bounds the memory.
+/// Edge vectors per pass over all training edges; bounds the memory.
 const ROWS_PER_PASS: usize = 32;
 
-/// A rule with the scale of a model: all that turns similarities into scores.
+/// A rule and the scale of a model: everything that turns similarities into scores.
 #[derive(Clone, Debug)]
 pub struct Weighing {
     /// The rule.
     pub rule: Rule,
-    /// How the model's similarities count.
+    /// How the model's similarities are scaled.
     pub scale: Scale,
-    /// Whether to compare with every training edge one by one, even where summed vectors give the same.
+    /// Whether to compare with every training edge, even if summed vectors give the same score.
     pub exact: bool,
 }
 
 impl Weighing {
-    /// Whether totals are taken from summed vectors.
+    /// Whether totals are computed from summed vectors.
     pub(crate) fn uses_sums(&self) -> bool {
         self.rule.is_linear() && !self.exact
     }
 }
 
 impl Evidence {
-    /// All that the training edges contribute to a side.
+    /// The sum of all contributions of training edges to a side.
     pub fn total(&self, by: &Weighing, side: &Side) -> Result<f64> {
         let count = self.count(side);
         if let Some(neighbors) = by.rule.neighbors() {
@@ -43,7 +43,7 @@ impl Evidence {
         Ok(self.total_of(by, &self.similarities(side)?, range.start, count))
     }
 
-    /// What edges with these similarities contribute, the first of which has number `first`; `count` edges count.
+    /// The total of edges with these similarities. `first` is the number of the first edge, and `count` edges count.
     fn total_of(&self, by: &Weighing, similarities: &[f32], first: u32, count: u64) -> f64 {
         if !self.is_partial() {
             return by.rule.total(similarities, by.scale, count);
@@ -52,7 +52,7 @@ impl Evidence {
         by.rule.total(&counted.map(|(_, &similarity)| similarity).collect::<Vec<_>>(), by.scale, count)
     }
 
-    /// The scores of edge vectors as heads, `dims` values each.
+    /// The scores of edge vectors as heads. `rows` holds `dims` values per edge.
     pub(crate) fn head_scores(&self, by: &Weighing, rows: &[f32], dims: usize) -> Result<Vec<f64>> {
         let mut scores = Vec::with_capacity(rows.len() / dims.max(1));
         let count = self.len();
@@ -73,7 +73,7 @@ impl Evidence {
         Ok(scores)
     }
 
-    /// The scores of all labels for each of some edges; sides are of edges, not of labels.
+    /// The scores of all labels for each edge. The sides have no label.
     pub(crate) fn label_scores(&self, by: &Weighing, edges: &[Side]) -> Result<Vec<Vec<f64>>> {
         let mut scores = Vec::with_capacity(edges.len());
         for block in edges.chunks(ROWS_PER_PASS) {
@@ -81,7 +81,7 @@ impl Evidence {
                 self.compare(&block.iter().collect::<Vec<_>>())?;
             }
             for edge in block {
-                // One search serves all labels.
+                // One search covers all labels.
                 let neighbors = by.rule.neighbors().map(|neighbors| self.neighbors(neighbors, edge)).transpose()?;
                 let labels = (0..self.counts.len() as u32).map(|label| edge.with_label(Some(label)));
                 let score = |side: Side| match &neighbors {
@@ -106,7 +106,7 @@ impl Evidence {
         Ok(by.rule.score(total))
     }
 
-    /// What one training edge contributes to a side.
+    /// The contribution of one training edge to a side.
     pub(crate) fn contribution(&self, by: &Weighing, edge: u32, side: &Side) -> Result<f64> {
         if !self.range(side).contains(&edge) || !self.counts(edge) {
             return Ok(0.0);
@@ -120,7 +120,7 @@ impl Evidence {
         Ok(similarity.map_or(0.0, |similarity| by.rule.contribution(similarity, by.scale, self.count(side))))
     }
 
-    /// What every training edge that counts contributes to a side.
+    /// The contributions of all counted training edges to a side.
     pub(crate) fn contributions(&self, by: &Weighing, side: &Side) -> Result<Vec<(u32, f64)>> {
         let count = self.count(side);
         let contribution = |edge, similarity| (edge, by.rule.contribution(similarity, by.scale, count));
@@ -133,7 +133,7 @@ impl Evidence {
         Ok(counted.map(|(edge, &similarity)| contribution(edge, similarity)).collect())
     }
 
-    /// How many edges contribute to a side.
+    /// The number of edges that contribute to a side.
     pub(crate) fn counted(&self, by: &Weighing, side: &Side) -> Result<u64> {
         match by.rule.neighbors() {
             Some(neighbors) => Ok(self.neighbors(neighbors, side)?.len() as u64),
@@ -141,7 +141,7 @@ impl Evidence {
         }
     }
 
-    /// The edges to cite for a side, most similar first, and whether these are the nearest for certain.
+    /// The edges to cite for a side, most similar first, and whether they are certainly the nearest.
     pub(crate) fn to_cite(&self, by: &Weighing, side: &Side, count: usize) -> Result<(Vec<Hit>, bool)> {
         if let Some(neighbors) = by.rule.neighbors() {
             let mut hits = self.neighbors(neighbors, side)?;
@@ -151,11 +151,11 @@ impl Evidence {
         if by.rule.is_linear() {
             return self.nearest(side, count, by.exact);
         }
-        // The rule has looked at every training edge anyway.
+        // The rule has compared every training edge anyway.
         Ok((self.highest(&self.similarities(side)?, self.range(side).start, count), true))
     }
 
-    /// A total under a linear rule, label by label.
+    /// The total under a linear rule, broken down by label.
     pub(crate) fn totals_by_label(&self, by: &Weighing, side: &Side) -> Vec<(u32, f64)> {
         let sums = self.sums(side.task);
         let weight = by.rule.contribution(1.0, by.scale, self.count(side));
@@ -174,7 +174,7 @@ impl Evidence {
         }
     }
 
-    /// The similarity of a side's edge with every training edge of its range, those left out among them.
+    /// The similarity of a side's edge to every training edge in its range, including those left out.
     pub(crate) fn similarities<'a>(&self, side: &'a Side) -> Result<Cow<'a, [f32]>> {
         let range = self.range(side);
         if side.label.is_none() {
@@ -186,7 +186,7 @@ impl Evidence {
         Ok(Cow::Owned(self.edges().space(side.task).similarities(&side.row, range)?))
     }
 
-    /// Compares several sides of one task with all training edges in one pass, for whatever is asked of them later.
+    /// Compares several sides of one task with all training edges in one pass, and caches the similarities.
     pub(crate) fn compare(&self, sides: &[&Side]) -> Result<()> {
         let new: Vec<&&Side> = sides.iter().filter(|side| side.cached.similarities.get().is_none()).collect();
         let Some(first) = new.first() else { return Ok(()) };
@@ -199,7 +199,7 @@ impl Evidence {
         Ok(())
     }
 
-    /// The training edges of a side most similar to it, and whether these are the nearest for certain.
+    /// The training edges most similar to a side, and whether they are certainly the nearest.
     fn nearest(&self, side: &Side, count: usize, exact: bool) -> Result<(Vec<Hit>, bool)> {
         let counts = |edge| self.counts(edge);
         let mut nearest = self.edges().space(side.task).nearest(&side.row).count(count);
@@ -213,7 +213,7 @@ impl Evidence {
         Ok((answer.hits, answer.exact))
     }
 
-    /// The edges nearest to each of some rows, for certain: the rows share passes over the edges.
+    /// The exact nearest edges of each row. The rows share passes over the edges.
     fn nearest_of_all(&self, task: Task, rows: &[f32], count: usize) -> Result<Vec<Vec<Hit>>> {
         let counts = |edge| self.counts(edge);
         let answers = self.edges().space(task).nearest_many(rows, |_, nearest| {
@@ -223,7 +223,7 @@ impl Evidence {
         Ok(answers.into_iter().map(|answer| answer.hits).collect())
     }
 
-    /// The highest of some similarities, as hits; `first` is the number of the first edge.
+    /// The edges with the highest similarities. `first` is the number of the first edge.
     pub(crate) fn highest(&self, similarities: &[f32], first: u32, count: usize) -> Vec<Hit> {
         let mut hits: Vec<Hit> = (first..)
             .zip(similarities)
@@ -239,9 +239,9 @@ impl Evidence {
         hits
     }
 
-    /// The nearest edges of all, of which those of the side's label are kept.
+    /// The nearest of all edges, restricted to those with the side's label.
     pub(crate) fn neighbors(&self, neighbors: usize, side: &Side) -> Result<Vec<Hit>> {
-        // What is cached about a side is about all training edges.
+        // The cache of a side covers all training edges, so it is not valid for partial evidence.
         let cached = side.cached.nearest.get().filter(|(count, _)| *count == neighbors && !self.is_partial());
         let mut hits = match cached {
             Some((_, hits)) => hits.clone(),
@@ -261,7 +261,7 @@ impl Evidence {
     }
 }
 
-/// The product of a sum and a row, in lanes that the compiler can run side by side.
+/// The dot product of a sum and a row, in independent lanes that vectorise.
 fn product(sum: &[f64], row: &[f32]) -> f64 {
     let mut lanes = [0.0; 16];
     let ((sums, sums_rest), (rows, rows_rest)) = (sum.as_chunks::<16>(), row.as_chunks::<16>());

@@ -1,4 +1,4 @@
-//! One file over HTTP: in full or not at all, patient with faults that pass.
+//! Downloads one file over HTTP, completely or not at all, and retries after transient errors.
 
 use std::fs::File;
 use std::io::{ErrorKind, Read, Write};
@@ -7,37 +7,37 @@ use std::time::Duration;
 
 use crate::error::{Error, Result};
 
-/// What happens while files are fetched, for whoever shows it to a person.
+/// Progress of a download.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub enum Event<'a> {
-    /// The file is there already and is left alone.
+    /// The file exists already and is left unchanged.
     Present {
         /// The file.
         path: &'a Path,
     },
-    /// A download begins, for the first time or after [`Event::Retrying`] from the start again.
+    /// A download starts, for the first time or again after [`Event::Retrying`].
     Started {
-        /// The file to be.
+        /// The path of the file.
         path: &'a Path,
-        /// Its length, if the server says.
+        /// Its length, if the server reports it.
         length: Option<u64>,
     },
-    /// More of the file has come.
+    /// More of the file was received.
     Received {
         /// Bytes received since [`Event::Started`].
         bytes: u64,
     },
-    /// A fault that may pass; the download pauses and begins anew.
+    /// A transient error; the download pauses and starts again.
     Retrying {
-        /// What is being downloaded.
+        /// The URL of the download.
         url: &'a str,
-        /// What happened.
+        /// The error.
         reason: &'a str,
         /// The pause.
         wait: Duration,
     },
-    /// The file is complete and in its place.
+    /// The file is complete and in place.
     Written {
         /// The file.
         path: &'a Path,
@@ -49,19 +49,19 @@ pub enum Event<'a> {
     },
 }
 
-/// How a download that did not fail ended.
+/// The result of a download without an error.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
     Written,
     Missing,
 }
 
-/// How long to wait, and for what.
+/// How long to wait.
 #[derive(Clone, Copy)]
 pub(super) struct Patience {
-    /// For a connection, and for the next bytes on one.
+    /// The time to connect, and the time without data before giving up.
     pub silence: Duration,
-    /// After the first fault; doubled after each further one.
+    /// The pause after the first error; doubled after each further one.
     pub first_wait: Duration,
 }
 
@@ -72,15 +72,15 @@ pub(super) struct Client {
 
 const ATTEMPTS: u32 = 4;
 
-/// No treebank file comes near this; a server that sends more is not sending a treebank.
+/// No treebank file is nearly this large. A server that sends more is not sending a treebank.
 const MOST_BYTES: u64 = 4 << 30;
 
 enum Fault {
-    /// May be gone at the next attempt.
+    /// A transient error; worth another attempt.
     Passing(String),
-    /// Will be there at the next attempt too.
+    /// A permanent error.
     Lasting(String),
-    /// Ours, not the network's.
+    /// A local error, not one of the network.
     Disk(Error),
 }
 
@@ -93,7 +93,7 @@ impl Client {
     pub(super) fn with(patience: Patience, proxy: Option<ureq::Proxy>) -> Self {
         let config = ureq::Agent::config_builder()
             .user_agent(concat!("citree/", env!("CARGO_PKG_VERSION")))
-            // Compressed bodies would come without a length to check.
+            // Compressed bodies would have no length to check.
             .accept_encoding("identity")
             .http_status_as_error(false)
             .proxy(proxy)
@@ -104,7 +104,7 @@ impl Client {
         Client { agent: config.into(), patience }
     }
 
-    /// Downloads `url` to `path`, whose folder is made if need be.
+    /// Downloads `url` to `path`. Creates its folder if needed.
     pub(super) fn download(&self, url: &str, path: &Path, observe: &mut dyn FnMut(Event)) -> Result<Outcome> {
         let failed = |reason| Error::Download { url: url.to_owned(), path: path.to_path_buf(), reason };
         let mut wait = self.patience.first_wait;
@@ -141,7 +141,7 @@ impl Client {
         let mut buffer = vec![0; 1 << 16];
         let mut received = 0;
         loop {
-            // Fewer bytes than the server announced are an error here, not an end.
+            // The reader returns an error if the body is shorter than announced.
             let count = match body.read(&mut buffer) {
                 Ok(0) => break,
                 Ok(count) => count,
@@ -175,7 +175,7 @@ impl Fault {
     }
 }
 
-/// A file in the making beside its place, removed again unless it is published.
+/// A temporary file next to its target, removed unless it is published.
 struct Part {
     path: PathBuf,
     file: File,
@@ -186,7 +186,7 @@ impl Part {
         if let Some(folder) = target.parent() {
             std::fs::create_dir_all(folder).map_err(Error::io(folder))?;
         }
-        // With the process in its name, so that two at once do not write into the same file.
+        // The name includes the process id, so that two processes do not write to the same file.
         let name = target.file_name().unwrap_or_default().to_string_lossy();
         let path = target.with_file_name(format!(".{name}.{}.part", std::process::id()));
         let file = File::create(&path).map_err(Error::io(&path))?;
@@ -200,7 +200,7 @@ impl Part {
     fn publish(self, target: &Path) -> Result<()> {
         self.file.sync_all().map_err(Error::io(&self.path))?;
         std::fs::rename(&self.path, target).map_err(Error::io(target))?;
-        // The new name lasts only once the folder is on disk too; elsewhere than on Unix a folder cannot be opened.
+        // The rename is durable only after the folder is synced. Folders can be opened only on Unix.
         #[cfg(unix)]
         if let Some(folder) = target.parent() {
             File::open(folder).and_then(|folder| folder.sync_all()).map_err(Error::io(folder))?;
@@ -211,7 +211,7 @@ impl Part {
 
 impl Drop for Part {
     fn drop(&mut self) {
-        // After publishing there is nothing of that name left, and that is fine.
+        // After publishing this file does not exist any more, so an error is expected.
         let _ = std::fs::remove_file(&self.path);
     }
 }

@@ -1,12 +1,12 @@
-//! The languages of Universal Dependencies and the codes that begin the names of their files.
+//! The languages of Universal Dependencies, and the codes that start their file names.
 
-/// The code of a language as a treebank's name spells it: `Ancient_Greek` gives `grc`.
+/// The code of a language as it is spelled in treebank names: `Ancient_Greek` gives `grc`.
 pub(super) fn code_of(language: &str) -> Option<&'static str> {
     let place = CODES.binary_search_by_key(&language, |&(name, _)| name).ok()?;
     Some(CODES[place].1)
 }
 
-/// By name. A language that changed its name has both: older releases keep the older one.
+/// Sorted by name. A renamed language has both names, because older releases keep the old one.
 #[rustfmt::skip]
 const CODES: &[(&str, &str)] = &[
     ("Abaza", "abq"), ("Abkhaz", "ab"), ("Afrikaans", "af"), ("Akkadian", "akk"), ("Akuntsu", "aqz"),
@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn languages_are_in_order_each_once_with_a_code_of_two_or_three_letters() {
+    fn languages_are_sorted_and_unique_with_codes_of_two_or_three_letters() {
         assert!(CODES.windows(2).all(|pair| pair[0].0 < pair[1].0), "binary search needs them sorted by name");
         for (name, code) in CODES {
             assert!(matches!(code.len(), 2 | 3) && code.bytes().all(|b| b.is_ascii_lowercase()), "{name}: {code}");

@@ -1,4 +1,4 @@
-//! A treebank from its public repository: the names of its files, and their download into a folder of their own.
+//! Downloads a treebank from its public repository: derives its file names and fetches them into their own folder.
 
 mod download;
 mod languages;
@@ -12,7 +12,7 @@ use download::{Client, Outcome};
 
 pub use download::Event;
 
-/// Where the repositories of Universal Dependencies offer their files.
+/// The base URL of the repositories of Universal Dependencies.
 pub const UNIVERSAL_DEPENDENCIES: &str = "https://raw.githubusercontent.com/UniversalDependencies";
 
 const SPLITS: [&str; 3] = ["train", "dev", "test"];
@@ -23,26 +23,26 @@ const LICENSE: &str = "LICENSE.txt";
 pub struct Release {
     treebank: String,
     number: String,
-    /// What its file names start with, such as `en_ewt`.
+    /// The prefix of its file names, such as `en_ewt`.
     code: String,
 }
 
-/// What became of the files of a release, each list in the order train, dev, test, licence.
+/// The files of a release after a fetch, each list in the order train, dev, test, licence.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Fetched {
-    /// Downloaded just now.
+    /// Downloaded files.
     pub written: Vec<PathBuf>,
-    /// There before, and left as they were.
+    /// Files that existed before, left unchanged.
     pub present: Vec<PathBuf>,
-    /// Names of files that the release does not have.
+    /// The names of files that the release does not have.
     pub missing: Vec<String>,
 }
 
 impl Release {
-    /// Names a release, such as `2.7` of `UD_English-EWT`. The code that its files start with follows from the name,
-    /// unless `code` gives it: for languages newer than this program.
+    /// Names a release, such as `2.7` of `UD_English-EWT`. The prefix of its file names is derived from the name,
+    /// unless `code` gives it, for languages that this version does not know.
     pub fn new(treebank: &str, number: &str, code: Option<&str>) -> Result<Self> {
-        // All three become parts of a path and of a URL, so nothing but what is known to be harmless goes through.
+        // All three become parts of a path and of a URL, so only harmless characters are allowed.
         let refuse = |given: &str, expected| Error::TreebankName { given: given.to_owned(), expected };
         let is_plain = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
         let (language, corpus) = treebank
@@ -66,8 +66,8 @@ impl Release {
         Ok(Release { treebank: treebank.to_owned(), number: number.to_owned(), code })
     }
 
-    /// The folder that holds its files, below the one given to [`fetch`]. It names treebank and release, so that
-    /// neither the licences of two treebanks nor the files of two releases ever meet in one place.
+    /// The folder for its files, inside the one given to [`fetch`]. It names treebank and release, so that licences of
+    /// two treebanks or files of two releases never mix.
     pub fn folder(&self) -> String {
         format!("{}-r{}", self.treebank, self.number)
     }
@@ -86,12 +86,12 @@ impl Release {
     }
 }
 
-/// Downloads what is not yet there of `release` into [`Release::folder`] below `into`, from `base` (normally
-/// [`UNIVERSAL_DEPENDENCIES`]), telling `observe` how it goes.
+/// Downloads the missing files of `release` into [`Release::folder`] inside `into`, from `base` (normally
+/// [`UNIVERSAL_DEPENDENCIES`]). Reports progress to `observe`.
 ///
-/// A file is there in full or not at all; an existing one is never touched, so a broken run is taken up by another. A
-/// treebank may lack a split, but not all of them. Time-outs, broken connections and overloaded servers are tried again
-/// a few times, with growing pauses.
+/// Files are written completely or not at all, and existing files are never changed, so an interrupted run can be
+/// repeated. A treebank can lack a split, but not all of them. Timeouts, broken connections and overloaded servers are
+/// retried a few times, with growing pauses.
 pub fn fetch(release: &Release, base: &str, into: &Path, observe: &mut dyn FnMut(Event)) -> Result<Fetched> {
     fetch_with(&Client::new(), release, base, into, observe)
 }

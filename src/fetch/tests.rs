@@ -1,4 +1,4 @@
-//! Fetching from a server on this machine that behaves well, badly, or not at all.
+//! Tests of fetching from a local server that behaves well, badly, or not at all.
 
 #![allow(clippy::unwrap_used)]
 
@@ -10,7 +10,7 @@ use std::time::Duration;
 use super::download::Patience;
 use super::*;
 
-/// A server whose answers are a function of the path and of how often that path was asked for before.
+/// A server whose response is a function of the path and of the number of earlier requests for it.
 struct Server {
     base: String,
     asked: Arc<Mutex<Vec<String>>>,
@@ -48,7 +48,7 @@ impl Server {
     }
 }
 
-/// Longer than any answer takes, even on a busy machine.
+/// Longer than any response takes, even on a busy machine.
 const LONG: Duration = Duration::from_secs(20);
 
 enum Answer {
@@ -80,7 +80,7 @@ fn ewt() -> Release {
     Release::new("UD_English-EWT", "2.7", None).unwrap()
 }
 
-/// Fetches with hardly a pause between attempts, and around any proxy that the machine may be configured to use.
+/// Fetches with almost no pause between attempts, and without any proxy from the environment.
 fn fetch_quickly(base: &str, into: &Path, observe: &mut dyn FnMut(Event)) -> Result<Fetched> {
     fetch_within(LONG, base, into, observe)
 }
@@ -98,7 +98,7 @@ fn names(folder: &Path) -> Vec<String> {
 }
 
 #[test]
-fn the_splits_and_the_licence_land_in_a_folder_of_their_own() {
+fn the_splits_and_the_licence_are_written_to_their_own_folder() {
     let server = Server::start(|path, _| found(path));
     let into = tempfile::tempdir().unwrap();
     let mut received = 0;
@@ -120,7 +120,7 @@ fn the_splits_and_the_licence_land_in_a_folder_of_their_own() {
 }
 
 #[test]
-fn a_file_that_is_there_is_neither_asked_for_nor_touched() {
+fn an_existing_file_is_neither_requested_nor_changed() {
     let server = Server::start(|_, _| found("new"));
     let into = tempfile::tempdir().unwrap();
     let folder = into.path().join(ewt().folder());
@@ -134,7 +134,7 @@ fn a_file_that_is_there_is_neither_asked_for_nor_touched() {
 }
 
 #[test]
-fn a_split_that_is_not_in_the_release_is_named_and_not_asked_for_twice() {
+fn a_missing_split_is_reported_and_not_requested_again() {
     let server = Server::start(|path, _| if path.contains("train") { status("404 Not Found") } else { found("x") });
     let into = tempfile::tempdir().unwrap();
     let fetched = fetch_quickly(&server.base, into.path(), &mut |_| {}).unwrap();
@@ -152,7 +152,7 @@ fn a_release_without_any_split_is_an_error_that_leaves_no_folder() {
 }
 
 #[test]
-fn a_busy_server_is_asked_again_after_growing_pauses() {
+fn an_overloaded_server_is_retried_after_growing_pauses() {
     let server = Server::start(|_, before| if before < 2 { status("503 Service Unavailable") } else { found("x") });
     let into = tempfile::tempdir().unwrap();
     let mut waits = Vec::new();
@@ -166,7 +166,7 @@ fn a_busy_server_is_asked_again_after_growing_pauses() {
 }
 
 #[test]
-fn a_server_that_stays_busy_is_given_up() {
+fn a_server_that_stays_overloaded_is_an_error() {
     let server = Server::start(|_, _| status("503 Service Unavailable"));
     let into = tempfile::tempdir().unwrap();
     let message = fetch_quickly(&server.base, into.path(), &mut |_| {}).unwrap_err().to_string();
@@ -175,7 +175,7 @@ fn a_server_that_stays_busy_is_given_up() {
 }
 
 #[test]
-fn a_server_that_refuses_is_not_asked_again() {
+fn a_refusal_is_not_retried() {
     let server = Server::start(|_, _| status("403 Forbidden"));
     let into = tempfile::tempdir().unwrap();
     let message = fetch_quickly(&server.base, into.path(), &mut |_| {}).unwrap_err().to_string();
@@ -184,7 +184,7 @@ fn a_server_that_refuses_is_not_asked_again() {
 }
 
 #[test]
-fn half_a_file_is_never_kept() {
+fn a_partial_file_is_never_kept() {
     let half = b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\nConnection: close\r\n\r\nhalf";
     let server = Server::start(|_, _| Answer::Bytes(half.to_vec()));
     let into = tempfile::tempdir().unwrap();
@@ -195,7 +195,7 @@ fn half_a_file_is_never_kept() {
 }
 
 #[test]
-fn a_server_that_falls_silent_is_asked_again() {
+fn a_silent_server_is_retried() {
     let server =
         Server::start(|path, before| if path.contains("train") && before == 0 { Answer::Silence } else { found("x") });
     let into = tempfile::tempdir().unwrap();
@@ -210,7 +210,7 @@ fn a_server_that_falls_silent_is_asked_again() {
 }
 
 #[test]
-fn without_a_connection_the_error_says_what_to_download_and_where_to_put_it() {
+fn without_a_connection_the_error_names_the_url_and_the_target() {
     let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let into = tempfile::tempdir().unwrap();
     let message = fetch_quickly(&format!("http://{closed}"), into.path(), &mut |_| {}).unwrap_err().to_string();
@@ -230,13 +230,13 @@ fn file_names_follow_from_the_name_of_the_treebank() {
 }
 
 #[test]
-fn an_unknown_language_is_an_error_that_asks_for_the_code() {
+fn an_unknown_language_is_an_error_that_suggests_code() {
     let message = Release::new("UD_Klingon-TNG", "2.7", None).unwrap_err().to_string();
     assert!(message.contains("UD_Klingon-TNG") && message.contains("--code"), "{message}");
 }
 
 #[test]
-fn names_that_could_lead_elsewhere_are_refused() {
+fn names_that_could_escape_the_path_are_refused() {
     for name in
         ["", "UD_", "UD_English-", "EWT", "UD_../x-EWT", "UD_English-E/T", "UD_English-E\\T", "UD_English-EWT?x"]
     {

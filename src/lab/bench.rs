@@ -1,4 +1,4 @@
-//! Where experiments find trained models, their edge vectors, and what was measured before.
+//! Gives experiments their trained models, edge vectors and cached measurements.
 
 use super::corpus::{Corpus, hash};
 use super::nearest::Rows;
@@ -16,19 +16,19 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::sync::Mutex;
 
-/// Names the meaning of what is measured: another one wherever that changes, so that nothing older is taken for it.
+/// The version of the measurements. Change it whenever their meaning changes, so that older results are not reused.
 const REVISION: &str = "1";
-/// Pairs of rows that are compared in the time of one word of training.
+/// The number of row comparisons that take as long as training on one word.
 const PAIRS_A_WORD: u64 = 60_000;
-/// Words that are read in the time of one word of training.
+/// The number of words encoded in the time of training on one word.
 const READ_A_WORD: u64 = 4;
 
-/// What reading so many words costs.
+/// The cost of encoding this number of words.
 pub(super) fn reading(words: u64) -> u64 {
     words / READ_A_WORD
 }
 
-/// What comparing each of some rows with each of some others costs.
+/// The cost of comparing each query with each row.
 pub(super) fn comparing(queries: u64, rows: u64) -> u64 {
     queries * rows / PAIRS_A_WORD
 }
@@ -38,15 +38,15 @@ pub(super) fn system(name: &str) -> Result<System> {
     name.parse().map_err(|message| Error::Training { message })
 }
 
-/// The laboratory at work.
+/// A running laboratory.
 pub(super) struct Bench<'a> {
     pub(super) lab: &'a Lab<'a>,
     pub(super) watcher: &'a dyn Watcher,
-    /// The keys of the parts of the treebank met so far.
+    /// The keys of the corpora used so far.
     keys: Mutex<Vec<(Corpus, String)>>,
 }
 
-/// One of the two models of a system, ready to be measured.
+/// One of the two models of a system, ready for measurement.
 pub(super) struct Learnt {
     pub(super) tables: Tables,
     pub(super) model: Trained,
@@ -58,7 +58,7 @@ impl<'a> Bench<'a> {
         Self { lab, watcher, keys: Mutex::default() }
     }
 
-    /// What was measured under this name before, or else is measured now and kept.
+    /// Returns the cached measurement of this name, or measures now and caches the result.
     pub(super) fn once<T: Serialize + DeserializeOwned>(
         &self,
         corpus: &Corpus,
@@ -84,7 +84,7 @@ impl<'a> Bench<'a> {
         Ok(measured)
     }
 
-    /// A short name for everything that decides what is learnt from a part of the treebank.
+    /// A short key for everything that determines what is learnt from a corpus.
     pub(super) fn key(&self, corpus: &Corpus) -> Result<String> {
         let mut keys = self.keys.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         if let Some((_, key)) = keys.iter().find(|(known, _)| known == corpus) {
@@ -95,7 +95,8 @@ impl<'a> Bench<'a> {
         Ok(key)
     }
 
-    /// What is trained on one genre is measured on others too.
+    /// The key of measurements. It includes the whole dev set, because models trained on one genre are tested on
+    /// others.
     fn measured_key(&self, corpus: &Corpus) -> Result<String> {
         let mut hasher = blake3::Hasher::new();
         hash(self.lab.dev, &mut hasher)?;
@@ -109,14 +110,14 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// The model of a system that finds heads, or that names edges.
+    /// The head model or the label model of a system.
     pub(super) fn learnt(&self, corpus: &Corpus, stage: Stage, system: System, seed: u64) -> Result<Learnt> {
         let mut finished = self.finished(corpus, stage, system, seed)?;
         let model = finished.models.pop().ok_or(Error::Stopped)?;
         Ok(Learnt { tables: finished.tables, model, pretrained: self.lab.pretrained.clone() })
     }
 
-    /// The model of IIc that finds heads, or that names edges; or that of the model that was given.
+    /// The head model or the label model of the given bundle, or of IIc trained here.
     pub(super) fn given_or_learnt(&self, stage: Stage, seed: u64) -> Result<Learnt> {
         let Some(given) = self.lab.bundle.map(|bundle| bundle.model()) else {
             return self.learnt(&Corpus::Whole, stage, System::IIC, seed);
@@ -126,7 +127,7 @@ impl<'a> Bench<'a> {
         Ok(Learnt { tables, model: model.clone(), pretrained })
     }
 
-    /// Both models of a system as one parser.
+    /// Both models of a system as one parser model.
     pub(super) fn parser_model(&self, corpus: &Corpus, system: System, seed: u64) -> Result<Model> {
         let heads = self.learnt(corpus, Stage::Heads, system, seed)?;
         let labels = self.learnt(corpus, Stage::Labels, system, seed)?;
@@ -151,13 +152,13 @@ impl Learnt {
         rows(&self.model.edges.frozen()?, sentences, &heads)
     }
 
-    /// The vectors of the gold edges, of whatever length they are.
+    /// The vectors of the gold edges, not normalised.
     pub(super) fn raw_rows(&self, sentences: &[Numbered]) -> Result<Rows> {
         let heads: Vec<&[usize]> = sentences.iter().map(|sentence| sentence.heads.as_slice()).collect();
         rows(&self.model.edges.frozen()?.compared_by(Similarity::Dot), sentences, &heads)
     }
 
-    /// The head of every word that the system chooses, ROOT's place included.
+    /// The head that the system chooses for every word, with an entry for ROOT.
     pub(super) fn heads(&self, sentences: &[Numbered], lab: &Lab) -> Result<Vec<Vec<usize>>> {
         use crate::encoder::{Batch, length_batches};
         use rayon::prelude::*;

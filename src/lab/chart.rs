@@ -1,4 +1,4 @@
-//! Lines in a small self-contained SVG that can be read on light and on dark ground.
+//! Line charts as small self-contained SVGs, readable on light and dark backgrounds.
 
 use crate::explain::html::escape;
 use std::fmt::Write;
@@ -9,7 +9,7 @@ const LEFT: f64 = 64.0;
 const RIGHT: f64 = 128.0;
 const TOP: f64 = 32.0;
 const BOTTOM: f64 = 48.0;
-/// A colour on light ground and one on dark ground for each line.
+/// The colours of each line on a light and on a dark background.
 const COLOURS: [(&str, &str); 8] = [
     ("#c1121f", "#ff6b6b"),
     ("#0b6e99", "#5fc3e4"),
@@ -23,15 +23,15 @@ const COLOURS: [(&str, &str); 8] = [
 
 /// A named line.
 pub struct Line {
-    /// What stands in the legend.
+    /// The name in the legend.
     pub name: String,
-    /// Those outside of the axes are left out.
+    /// The points. Those outside the axes are not drawn.
     pub points: Vec<(f64, f64)>,
-    /// What stands beside each point; none for a line whose points need no names.
+    /// A caption for each point; empty for a line without captions.
     pub captions: Vec<String>,
 }
 
-/// An axis from one value to another.
+/// An axis over a range of values.
 pub struct Axis {
     title: String,
     low: f64,
@@ -41,13 +41,13 @@ pub struct Axis {
 }
 
 impl Axis {
-    /// Ticks at equal distances.
+    /// An axis with evenly spaced ticks.
     pub fn even(title: &str, low: f64, high: f64, steps: usize) -> Self {
         let ticks = (0..=steps).map(|step| low + (high - low) * step as f64 / steps as f64).collect();
         Self { title: title.to_string(), low, high, logarithmic: false, ticks }
     }
 
-    /// Round ticks, the fewest above four, around these values.
+    /// An axis around these values with round ticks: the largest step that gives more than three intervals.
     pub fn around(title: &str, values: impl Iterator<Item = f64> + Clone) -> Self {
         let values = values.filter(|value| value.is_finite());
         let least = values.clone().reduce(f64::min).unwrap_or_default();
@@ -59,7 +59,7 @@ impl Axis {
         Self::even(title, low, high, count(step))
     }
 
-    /// A logarithmic axis with room for these values; ticks at 1, 2 and 5 of each power of ten.
+    /// A logarithmic axis around these values, with ticks at 1, 2 and 5 of each power of ten.
     pub fn logarithmic(title: &str, values: impl Iterator<Item = f64> + Clone) -> Self {
         let values = values.filter(|value| *value > 0.0 && value.is_finite());
         let least = values.clone().fold(f64::INFINITY, f64::min).clamp(1e-9, 1e12);
@@ -74,7 +74,7 @@ impl Axis {
         Self { title: title.to_string(), low, high, logarithmic: true, ticks }
     }
 
-    /// Where between 0 and 1 a value lies; `None` outside.
+    /// The position of a value between 0 and 1; `None` if it is outside.
     fn place(&self, value: f64) -> Option<f64> {
         let scale = |value: f64| if self.logarithmic { value.log10() } else { value };
         let place = (scale(value) - scale(self.low)) / (scale(self.high) - scale(self.low));
@@ -93,7 +93,7 @@ impl Axis {
     }
 }
 
-/// Draws lines between two axes, with a legend on the right.
+/// Draws lines over two axes, with a legend on the right.
 pub fn svg(title: &str, across: &Axis, up: &Axis, lines: &[Line]) -> String {
     let x = |place: f64| LEFT + place * (WIDTH - LEFT - RIGHT);
     let y = |place: f64| HEIGHT - BOTTOM - place * (HEIGHT - TOP - BOTTOM);
@@ -132,7 +132,8 @@ pub fn svg(title: &str, across: &Axis, up: &Axis, lines: &[Line]) -> String {
         let points: Vec<(f64, f64)> = line.points.iter().filter_map(place).collect();
         for (at, (point, caption)) in line.points.iter().zip(&line.captions).enumerate() {
             let Some((x, y)) = place(point) else { continue };
-            // Towards the middle, so that none runs over the edge; above and below in turns, so that few meet.
+            // Captions point towards the middle, so that none crosses the edge. They alternate above and below, so that
+            // few overlap.
             let (anchor, beside) = if x < WIDTH / 2.0 { ("start", x + 6.0) } else { ("end", x - 6.0) };
             let base = if at % 2 == 0 { y - 6.0 } else { y + 15.0 };
             let _ = writeln!(
@@ -157,7 +158,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn points_outside_of_the_axes_are_left_out_and_every_line_is_in_the_legend() {
+    fn points_outside_the_axes_are_not_drawn_and_every_line_is_in_the_legend() {
         let line = |name: &str, points: &[(f64, f64)]| Line {
             name: name.to_string(),
             points: points.to_vec(),
@@ -173,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn no_value_and_one_value_make_an_axis_too() {
+    fn axes_can_be_made_from_no_value_or_one_value() {
         for values in [vec![], vec![0.0], vec![100.0]] {
             let values = values.iter().copied();
             for axis in [Axis::logarithmic("seconds", values.clone()), Axis::around("points", values.clone())] {

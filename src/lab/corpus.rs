@@ -6,12 +6,12 @@ use crate::evidence::prefix;
 use crate::treebank::{Sentence, write_sentence};
 use std::collections::BTreeMap;
 
-/// A part of the treebank of a laboratory.
+/// A part of the treebank.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Corpus {
     /// All of it.
     Whole,
-    /// The sentences of one genre, for learning and for judging.
+    /// The sentences of one genre, in the training set and in the dev set.
     Genre(String),
 }
 
@@ -39,7 +39,7 @@ impl Corpus {
         sentences.iter().filter(belongs).cloned().collect()
     }
 
-    /// A short name for everything that decides what is learnt from it, but for the system and the seed.
+    /// A short key for everything that determines what is learnt from it, except the system and the seed.
     pub(super) fn key(&self, lab: &Lab) -> Result<String> {
         let mut hasher = blake3::Hasher::new();
         let config = crate::config::Config { system: crate::config::System::IIC, seed: 0, ..lab.config.clone() };
@@ -49,13 +49,13 @@ impl Corpus {
             hasher.update(&(part.len() as u64).to_le_bytes());
             hash(&part, &mut hasher)?;
         }
-        // Whatever a genre is called, a folder can be called so.
+        // Makes the name of a genre valid as a folder name.
         let name: String = self.name().chars().filter(|c| c.is_alphanumeric()).take(40).collect();
         Ok(format!("{name}-{}", &hasher.finalize().to_hex()[..10]))
     }
 }
 
-/// Adds sentences to a hash, as they are written.
+/// Adds sentences to a hash in their CoNLL-U form.
 pub(super) fn hash(sentences: &[Sentence], hasher: &mut blake3::Hasher) -> Result<()> {
     let written = sentences.iter().try_for_each(|sentence| write_sentence(&mut *hasher, sentence));
     written.map_err(|e| Error::Tensor { message: e.to_string() })
@@ -69,8 +69,8 @@ pub(super) fn genre(sentence: &Sentence) -> &str {
     }
 }
 
-/// The genre to learn from, and the others with sentences to test on, in order of their names; `None` where the treebank
-/// names one genre only, or none that both parts of it have.
+/// The genre to train on, and the other genres of the dev set, sorted by name. `None` if the dev set has only one
+/// genre, or if no genre is in both sets.
 pub(super) fn genres(lab: &Lab) -> Result<Option<(String, Vec<String>)>> {
     let count = |sentences: &[Sentence]| {
         sentences.iter().fold(BTreeMap::<String, usize>::new(), |mut counts, sentence| {
@@ -84,7 +84,7 @@ pub(super) fn genres(lab: &Lab) -> Result<Option<(String, Vec<String>)>> {
         Some(source) => source.to_string(),
         None => match train.iter().filter(|(genre, _)| dev.contains_key(*genre)).max_by_key(|(_, count)| **count) {
             Some((genre, _)) => genre.clone(),
-            // Names such as `train-1` and `dev-1` tell of no genre.
+            // A `sent_id` such as `train-1` or `dev-1` does not name a genre.
             None => return Ok(None),
         },
     };

@@ -1,4 +1,4 @@
-//! Out of domain: trained on one genre, tested on each of the others (Table 4).
+//! Out-of-domain accuracy: models trained on one genre and tested on each of the others (Table 4).
 
 use super::bench::{Bench, reading, system};
 use super::corpus::{Corpus, genres};
@@ -25,7 +25,7 @@ pub(super) fn report(bench: &Bench) -> Result<Report> {
     let (source, targets) = named_genres(lab)?;
     let corpus = Corpus::Genre(source.clone());
     let cost = cost(lab) / (DOMAIN_SYSTEMS.len() * lab.seeds.len()).max(1) as u64;
-    // For each system and seed, UAS by genre.
+    // UAS by genre, for each system and seed.
     let mut measured: Vec<Vec<BTreeMap<String, f64>>> = Vec::new();
     for name in DOMAIN_SYSTEMS {
         let mut own = Vec::new();
@@ -80,7 +80,7 @@ pub(super) fn report(bench: &Bench) -> Result<Report> {
     })
 }
 
-/// The genre to learn from and those to test on.
+/// The genre to train on and those to test on.
 fn named_genres(lab: &Lab) -> Result<(String, Vec<String>)> {
     genres(lab)?.ok_or_else(|| Error::Training {
         message: "the dev set has one genre only, by the first part of `sent_id`, so there is no other to test on; \

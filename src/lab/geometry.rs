@@ -1,4 +1,4 @@
-//! Ways to compare the same edge vectors: by dot product or cosine, about the origin or about their mean.
+//! Ways to compare the same edge vectors: by dot product or cosine, relative to the origin or to their mean.
 
 use super::nearest::Rows;
 use crate::config::{Similarity, System};
@@ -10,13 +10,13 @@ pub(super) struct Geometry {
     centred: bool,
 }
 
-/// Vectors made ready, so that their inner products are the similarities.
+/// Prepared vectors, whose inner products are the similarities.
 pub(super) struct Seen {
     pub(super) rows: Rows,
     pub(super) queries: Rows,
-    /// The length of each row, centred or not, before cosine made all lengths one.
+    /// The length of each row after centring, before normalisation.
     pub(super) lengths: Vec<f64>,
-    /// The cosine of each row to the mean of all rows; of centred rows there is none.
+    /// The cosine of each row to the mean of all rows; `None` for centred rows.
     pub(super) to_mean: Option<Vec<f64>>,
 }
 
@@ -28,7 +28,7 @@ impl Geometry {
         Self { similarity: Similarity::Cosine, centred: true },
     ];
 
-    /// The way of a system itself.
+    /// The way in which a system itself compares.
     pub(super) fn of(system: &System) -> Self {
         Self { similarity: system.similarity, centred: false }
     }
@@ -42,7 +42,7 @@ impl Geometry {
         }
     }
 
-    /// Makes raw vectors ready; the mean is that of the rows.
+    /// Prepares raw vectors. The mean is that of the rows.
     pub(super) fn see(self, mut rows: Rows, mut queries: Rows) -> Seen {
         let mean = mean(&rows);
         let to_mean = (!self.centred).then(|| {
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn cosine_makes_every_length_one_and_remembers_what_it_was() {
+    fn cosine_normalises_rows_and_returns_the_original_lengths() {
         let seen = see(2);
         assert_eq!(seen.rows.values, [0.6, 0.8, 1.0, 0.0]);
         assert_eq!(seen.lengths, [5.0, 5.0]);

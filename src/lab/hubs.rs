@@ -1,5 +1,5 @@
-//! Hubs: how often each training edge is among the nearest of the dev edges, which are cited most, and whether that comes
-//! from the length of their vectors (Table 9, its figure, and the question the paper leaves open).
+//! Hubs: how often each training edge is among the nearest of the dev edges, which edges are cited most, and whether
+//! that follows from the length of their vectors (Table 9, its figure, and a question the paper leaves open).
 
 mod tables;
 
@@ -17,9 +17,9 @@ use crate::train::Stage;
 use serde::{Deserialize, Serialize};
 use tables::Edge;
 
-/// The k of N_k: how many nearest edges each dev edge cites.
+/// The k of N_k: the number of nearest edges that each dev edge cites.
 const CITED: usize = 10;
-/// Edges of the curve.
+/// The number of edges on the curve.
 const CURVE: usize = 100;
 /// Systems whose vectors are also compared in other ways than their own.
 const COMPARED: [&str; 2] = ["IId", "IIc"];
@@ -37,17 +37,17 @@ pub(super) fn cost(lab: &Lab) -> u64 {
     (INSTANCE_SYSTEMS.len() + COMPARED.len() * Geometry::ALL.len()) as u64 * one_cost(lab)
 }
 
-/// What the training edges of one system are, seen by one geometry.
+/// The hub measurements of one system under one geometry.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Counted {
-    /// N_k of every training edge, in the order of the treebank.
+    /// N_k of every training edge, in treebank order.
     counts: Vec<u32>,
-    /// Pearson's and Spearman's correlation of N_k with the length of the vector.
+    /// The Pearson and Spearman correlations of N_k with the length of the vector.
     with_length: [f64; 2],
-    /// Spearman's correlation of N_k with the cosine to the mean of all training edges; of what is centred there is none.
+    /// The Spearman correlation of N_k with the cosine to the mean of all training edges; `None` for centred vectors.
     with_mean: Option<f64>,
-    /// The mean percentile, by length, of the edges that are cited most: 50 if length did not matter, near 100 if the longest
-    /// vectors were the hubs.
+    /// The mean length percentile of the most cited edges: 50 if length does not matter, near 100 if the longest
+    /// vectors are the hubs.
     leaders_length: f64,
 }
 
@@ -122,14 +122,14 @@ fn counted(bench: &Bench, name: &str, geometry: Geometry) -> Result<Counted> {
     Ok(Counted { counts, with_length, with_mean, leaders_length })
 }
 
-/// The places of the edges that are cited most, most first.
+/// The indices of all edges, most cited first.
 fn ranking(counts: &[u32]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..counts.len()).collect();
     order.sort_by_key(|&place| (std::cmp::Reverse(counts[place]), place));
     order
 }
 
-/// Where the most cited edges, as far as they are cited at all, stand in the order of lengths.
+/// The mean position of the most cited edges in the order of lengths. Edges without citations are skipped.
 fn leaders_percentile(counts: &[u32], lengths: &[f64]) -> f64 {
     let mut sorted = lengths.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);
@@ -146,7 +146,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_most_cited_edges_stand_where_their_length_puts_them() {
+    fn the_percentile_of_the_most_cited_edges_follows_their_lengths() {
         // The longest of five is cited most, the shortest once.
         assert_eq!(leaders_percentile(&[0, 9, 0, 1, 0], &[2.0, 5.0, 3.0, 1.0, 4.0]), 50.0);
         assert_eq!(leaders_percentile(&[0, 9, 0, 0, 0], &[2.0, 5.0, 3.0, 1.0, 4.0]), 100.0);

@@ -1,8 +1,8 @@
-//! The laboratory: the paper's experiments on any treebank, one file each, over models that they share.
+//! The laboratory: the paper's experiments on any treebank, one file each, over shared models.
 //!
-//! An experiment names the trainings it needs and turns trained models into a [`Report`]. Everything lies in one folder:
-//! `trained/` holds the models, `measured/` what was measured of them, and each experiment has a folder of its own with its
-//! report. What is there already, made from the same treebanks and settings, is not made again.
+//! An experiment lists the training runs it needs and turns trained models into a [`Report`]. Everything is in one
+//! folder: `trained/` holds the models, `measured/` the cached measurements, and each experiment has its own folder
+//! with its report. Existing results for the same treebanks and settings are reused.
 
 mod bench;
 pub mod chart;
@@ -51,12 +51,12 @@ pub enum Experiment {
     Hubs,
     /// Edges and the training edges nearest to them (Tables 7 and 8).
     Neighbors,
-    /// Other ways of deciding by the same similarities.
+    /// Other rules over the same similarities.
     Rules,
 }
 
 impl Experiment {
-    /// All of them, in the order of the paper.
+    /// All experiments, in the order of the paper.
     pub const ALL: [Self; 7] =
         [Self::Systems, Self::Domains, Self::SupportSize, Self::Subclass, Self::Hubs, Self::Neighbors, Self::Rules];
 
@@ -73,7 +73,7 @@ impl Experiment {
         }
     }
 
-    /// The models that it measures.
+    /// The models that it needs.
     fn trainings(self, lab: &Lab) -> Result<Vec<Training>> {
         match self {
             Self::Systems => Ok(systems::trainings(lab)),
@@ -85,7 +85,7 @@ impl Experiment {
         }
     }
 
-    /// How much there is to measure, as words that could be trained on in the same time.
+    /// The cost of its measurements, as the number of words that could be trained on in the same time.
     fn cost(self, lab: &Lab) -> u64 {
         match self {
             Self::Systems => systems::cost(lab),
@@ -120,53 +120,53 @@ impl FromStr for Experiment {
     }
 }
 
-/// What the experiments are made with.
+/// The inputs and settings of the experiments.
 #[derive(Clone, Debug)]
 pub struct Lab<'a> {
-    /// Where everything goes.
+    /// The output folder.
     pub folder: &'a Path,
-    /// What the treebank is called in tables, such as `en_ewt`; the paper's figures are found by it.
+    /// The name of the treebank in tables, such as `en_ewt`. It also selects the paper's figures.
     pub name: &'a str,
-    /// How models are trained; its system and its seed are not looked at.
+    /// The training configuration. Its system and seed are ignored.
     pub config: &'a Config,
-    /// What they know before.
+    /// The pretrained input.
     pub pretrained: &'a Pretrained,
-    /// The treebank to learn from.
+    /// The training set.
     pub train: &'a [Sentence],
-    /// The treebank to judge by.
+    /// The dev set.
     pub dev: &'a [Sentence],
-    /// A training for each seed; at least one.
+    /// One training run per seed; at least one.
     pub seeds: &'a [u64],
-    /// The genre to train on where one is tested on the others; the one with most sentences if not given.
+    /// The genre to train on in experiments across genres; by default the one with the most sentences.
     pub source: Option<&'a str>,
-    /// A trained model whose rules are compared, in place of models trained here; other experiments do not look at it.
+    /// A trained bundle whose rules are compared, instead of models trained here. Only the rules experiment uses it.
     pub bundle: Option<&'a Bundle>,
-    /// How often support sentences are drawn.
+    /// The number of draws of support sentences.
     pub draws: usize,
-    /// Where to compute.
+    /// The device to compute on.
     pub device: &'a Device,
-    /// The command that asked for it, for the reports.
+    /// The command line, for the reports.
     pub command: &'a str,
 }
 
-/// Follows the progress of the whole plan. Work is counted in words of training.
+/// Receives the progress of a run. Work is counted in words of training.
 pub trait Watcher: Sync {
-    /// How much there is to do.
+    /// Called once with the total work.
     fn plan(&self, _words: u64) {}
-    /// That so much more was done, of what; the answer is whether to go on.
+    /// Called with the additional work done and its description. Returns whether to continue.
     fn done(&self, _words: u64, _what: &str) -> Flow {
         Flow::Continue
     }
-    /// What is worth a line of its own, such as the end of an epoch.
+    /// Called for events worth a line of their own, such as the end of an epoch.
     fn milestone(&self, _what: &str) {}
 }
 
-/// A watcher that looks away.
+/// A watcher that ignores all progress.
 pub struct Unwatched;
 impl Watcher for Unwatched {}
 
-/// Trains what is missing, measures, and writes a folder for each experiment. Stopped by the watcher it returns `None`, and
-/// the same call goes on from there.
+/// Trains missing models, measures, and writes a folder for each experiment. Returns `None` if the watcher stops it;
+/// the same call then continues.
 pub fn run(lab: &Lab, experiments: &[Experiment], watcher: &dyn Watcher) -> Result<Option<Vec<Report>>> {
     let trainings = lab.check(experiments)?;
     let _alone = lab.lock()?;
@@ -193,14 +193,14 @@ pub fn run(lab: &Lab, experiments: &[Experiment], watcher: &dyn Watcher) -> Resu
 }
 
 impl Lab<'_> {
-    /// The experiments that this treebank does not allow, and why.
+    /// The experiments that this treebank does not support, and why.
     pub(crate) fn impossible(&self) -> Result<Vec<(Experiment, String)>> {
         let several = corpus::genres(self)?.is_some();
         let why = "its sentences are of one genre only, by the first part of `sent_id`".to_string();
         Ok(if several { Vec::new() } else { vec![(Experiment::Domains, why)] })
     }
 
-    /// Refuses what cannot be done, before anything is.
+    /// Refuses invalid settings before any work is done.
     pub(crate) fn check_before(&self, experiments: &[Experiment]) -> Result<()> {
         self.check(experiments).map(drop)
     }
@@ -234,17 +234,17 @@ impl Lab<'_> {
         Ok(trainings)
     }
 
-    /// Where the pretrained input of all trainings is.
+    /// The folder of the pretrained input of all training runs.
     pub(crate) fn pretrained_folder(&self) -> PathBuf {
         self.folder.join("pretrained")
     }
 
-    /// Whether something was trained here before.
+    /// Whether the folder contains trained models or checkpoints.
     pub(crate) fn has_trainings(&self) -> bool {
         self.folder.join("trained").exists()
     }
 
-    /// Two at work in one folder would write over each other's checkpoints.
+    /// Locks the folder, because two processes would overwrite each other's checkpoints.
     fn lock(&self) -> Result<std::fs::File> {
         std::fs::create_dir_all(self.folder).map_err(Error::io(self.folder))?;
         let path = self.folder.join("lock");

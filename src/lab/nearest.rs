@@ -1,15 +1,15 @@
-//! The nearest rows to many rows at once, exactly, by matrix products in blocks.
+//! Exact nearest rows of many queries, by matrix products in blocks.
 
 use crate::error::Result;
 use candle_core::{Device, Tensor};
 use citree_index::Hit;
 use rayon::prelude::*;
 
-/// Queries and rows of one product; their similarities stay in the second-level cache.
+/// Queries and rows per product. Their similarities fit the second-level CPU cache.
 const QUERIES: usize = 128;
 const ROWS: usize = 2048;
 
-/// Edge vectors one after another.
+/// Edge vectors in one contiguous list.
 #[derive(Clone, Debug)]
 pub(super) struct Rows {
     pub(super) values: Vec<f32>,
@@ -31,7 +31,7 @@ impl Rows {
     }
 }
 
-/// For each query the rows with the highest inner products, highest first, of equal ones the first.
+/// For each query the rows with the highest inner products, highest first. Ties go to the first row.
 pub(super) fn nearest(rows: &Rows, queries: &Rows, count: usize) -> Result<Vec<Vec<Hit>>> {
     let blocks: Vec<Tensor> = (0..rows.count())
         .step_by(ROWS)
@@ -54,7 +54,7 @@ pub(super) fn nearest(rows: &Rows, queries: &Rows, count: usize) -> Result<Vec<V
     Ok(found.into_iter().flatten().collect())
 }
 
-/// The best so far, in order.
+/// The best hits so far, in order.
 #[derive(Clone)]
 struct Best {
     count: usize,
@@ -92,7 +92,7 @@ mod tests {
     use crate::random::Random;
 
     #[test]
-    fn blocks_find_what_a_plain_scan_finds_and_the_first_of_equals() {
+    fn blocks_match_a_plain_scan_and_ties_go_to_the_first_row() {
         let mut random = Random::new(3);
         let mut draw =
             |count: usize| Rows { values: (0..count * 5).map(|_| random.normal().round()).collect(), dims: 5 };

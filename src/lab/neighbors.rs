@@ -1,4 +1,4 @@
-//! Edges of the dev set and the training edge nearest to each, drawn as arcs (Tables 7 and 8).
+//! Edges of the dev set with the training edge nearest to each, drawn as arcs (Tables 7 and 8).
 
 use super::bench::{Bench, comparing, reading, system};
 use super::corpus::Corpus;
@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::random::Random;
 use crate::train::Stage;
 
-/// Edges that are shown.
+/// The number of edges shown.
 const SHOWN: usize = 8;
 
 fn one_cost(lab: &Lab) -> u64 {
@@ -66,7 +66,7 @@ pub(super) fn report(bench: &Bench) -> Result<Report> {
     })
 }
 
-/// The edges to ask about: sentence and word, counted from 0.
+/// The edges to look up: sentence and word, from 0.
 fn asked(lab: &Lab) -> Vec<(usize, usize)> {
     let count = |(at, sentence): (usize, &crate::treebank::Sentence)| (0..sentence.words().len()).map(move |w| (at, w));
     let mut all: Vec<(usize, usize)> = lab.dev.iter().enumerate().flat_map(count).collect();

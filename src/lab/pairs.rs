@@ -1,11 +1,11 @@
-//! Two edges side by side, each with the words around it and its arc above them.
+//! Draws two edges side by side, each with the words around it and its arc above them.
 
 use crate::explain::html::{Room, Snippet, escape};
 use crate::treebank::Sentence;
 use serde::{Deserialize, Serialize};
 use std::fmt::Write;
 
-/// Two edges are side by side, so each has little room.
+/// Each edge has little room, because two are side by side.
 const ROOM: Room = Room { around: 1, between: 3 };
 
 /// An edge and the training edge nearest to it.
@@ -16,7 +16,7 @@ pub(super) struct Pair {
     pub(super) similarity: f32,
 }
 
-/// An edge with a few words of its sentence, and where it is from.
+/// An edge with a few words of its sentence, and the `sent_id`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Shown {
     #[serde(flatten)]
@@ -40,7 +40,7 @@ const ROW: f32 = 84.0;
 const BASE: f32 = 62.0;
 const COLUMN: f32 = 430.0;
 
-/// Draws pairs under each other, queries on the left.
+/// Draws pairs below each other, queries on the left.
 pub(super) fn draw(title: &str, pairs: &[Pair]) -> String {
     let height = 24.0 + ROW * pairs.len() as f32;
     let widest = |shown: fn(&Pair) -> &Shown| pairs.iter().map(|pair| shown(pair).edge.width()).fold(COLUMN, f32::max);
@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn drawn_words_are_escaped_and_pairs_of_unlike_labels_look_other() {
+    fn words_are_escaped_and_pairs_with_different_labels_are_marked() {
         let mut sentence = Sentence::from_forms(["<b>", "x"]);
         sentence.words_mut()[0].head = Some(2);
         let query = Shown::new(&sentence, 1);

@@ -1,12 +1,13 @@
-//! The paper's own figures, to stand beside ours.
+//! The figures published in the paper, for comparison.
 
 use super::Cell;
 
-/// What the paper says of a treebank: the name of its files, its own name, UAS and LAS of the six systems.
+/// The paper's figures of a treebank: the prefix of its files, its name in the paper, and UAS and LAS of the six
+/// systems.
 type Published = (&'static str, &'static str, [(f64, f64); 6]);
 
-/// UAS and LAS of the six systems in the order of [`crate::config::System::NAMES`] on the test sets (Table 3), by the names
-/// that Universal Dependencies gives the treebanks' files.
+/// UAS and LAS of the six systems on the test sets (Table 3), in the order of [`crate::config::System::NAMES`], by the
+/// prefix of the treebank's files in Universal Dependencies.
 pub(super) const SYSTEMS: [Published; 14] = [
     ("", "UD-Average", [(89.0, 85.6), (89.0, 85.6), (89.0, 85.2), (83.0, 79.5), (89.3, 85.7), (89.0, 85.5)]),
     ("ar_padt", "UD-Arabic", [(87.8, 82.1), (87.8, 82.1), (87.8, 81.6), (84.9, 79.0), (88.0, 82.1), (87.6, 81.9)]),
@@ -40,7 +41,7 @@ pub(super) const DOMAINS: [(&str, [f64; 4]); 4] = [
     ("weblog", [81.9, 80.9, 80.9, 81.9]),
 ];
 
-/// The averages of that table as it prints them.
+/// The averages of that table as printed.
 pub(super) const DOMAINS_AVERAGE: [f64; 4] = [83.8, 83.7, 83.6, 83.8];
 
 /// The systems of Table 4.
@@ -54,15 +55,15 @@ pub(super) const SUPPORT_SIZE: [(&str, [f64; 4]); 4] = [
     ("weblog", [81.8, 82.1, 82.0, 81.9]),
 ];
 
-/// The averages of that table as it prints them.
+/// The averages of that table as printed.
 pub(super) const SUPPORT_SIZE_AVERAGE: [f64; 4] = [83.7, 83.8, 83.8, 83.8];
 
-/// A figure of the paper, with its one decimal.
+/// A figure of the paper, with one decimal.
 pub(super) fn figure(value: f64) -> Cell {
     Cell::text(format!("{value:.1}"))
 }
 
-/// The systems that decide by training edges, as Tables 6 and 9 have them.
+/// The systems that decide by training edges, in the order of Tables 6 and 9.
 pub(super) const INSTANCE_SYSTEMS: [&str; 4] = ["WId", "WIc", "IId", "IIc"];
 
 /// The identical subclass test of [`INSTANCE_SYSTEMS`] on the dev sets of the Penn Treebank and English-EWT (Table 6).

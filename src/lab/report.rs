@@ -1,4 +1,4 @@
-//! What an experiment found: tables and plots, written as JSON, CSV, Markdown and SVG.
+//! The report of an experiment: tables and plots, written as JSON, CSV, Markdown and SVG.
 
 use super::trainings::Record;
 use super::{Experiment, Lab};
@@ -10,76 +10,76 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::Path;
 
-/// The findings of an experiment.
+/// The results of an experiment.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
-    /// What was asked, as a heading.
+    /// The heading.
     pub title: String,
-    /// What was done, and what to know when reading the tables; a paragraph each.
+    /// What was done, and how to read the tables; one paragraph each.
     pub notes: Vec<String>,
-    /// The figures.
+    /// The tables.
     pub tables: Vec<Table>,
-    /// Drawings by their names, with what they show.
+    /// The drawings.
     pub drawings: Vec<Drawing>,
-    /// Long lists that only machines read: names of files, and what is in them.
+    /// Long lists for machines: file names and their contents.
     pub files: Vec<(String, String)>,
 }
 
-/// A picture.
+/// A drawing.
 #[derive(Clone, Debug)]
 pub struct Drawing {
     /// The name of its file, without `.svg`.
     pub name: String,
     /// What it shows.
     pub caption: String,
-    /// Itself.
+    /// The SVG text.
     pub svg: String,
 }
 
-/// Figures in rows and columns.
+/// A table of results.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Table {
     /// The name of its file, without `.csv`.
     pub name: String,
     /// What it shows.
     pub caption: String,
-    /// What each column is.
+    /// The column headings.
     pub columns: Vec<String>,
-    /// The cells of each row, one a column.
+    /// The cells of each row, one per column.
     pub rows: Vec<Vec<Cell>>,
-    /// Rows that the page shows; the CSV has all.
+    /// The number of rows in the Markdown; the CSV has all.
     #[serde(skip)]
     pub shown: Option<usize>,
 }
 
-/// What stands in a table.
+/// A cell of a table.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Cell {
-    /// Words.
+    /// Text.
     Text(String),
     /// A count.
     Count(u64),
     /// A measured number.
     Value(f64),
-    /// A measured number, and how it varies over seeds or draws.
+    /// A measured number with its variation over seeds or draws.
     Mean {
-        /// Their mean.
+        /// The mean.
         mean: f64,
-        /// Their standard deviation; none of a single one.
+        /// The standard deviation; `None` for a single value.
         deviation: Option<f64>,
     },
-    /// Nothing to say.
+    /// An empty cell.
     Nothing,
 }
 
 impl Cell {
-    /// Words.
+    /// A cell with text.
     pub(crate) fn text(text: impl Into<String>) -> Self {
         Self::Text(text.into())
     }
 
-    /// The mean of some values and their deviation.
+    /// A cell with the mean of some values and their deviation.
     pub(crate) fn mean(values: &[f64]) -> Self {
         if values.is_empty() {
             return Self::Nothing;
@@ -116,7 +116,7 @@ impl Cell {
     }
 }
 
-/// A number with as many places as say something.
+/// A number with a suitable number of decimals.
 fn digits(value: f64) -> String {
     match value.abs() {
         0.0 => "0".to_string(),
@@ -128,7 +128,7 @@ fn digits(value: f64) -> String {
 }
 
 impl Table {
-    /// A table with its rows to come.
+    /// A table without rows.
     pub(crate) fn new<S: Into<String>>(name: &str, caption: &str, columns: impl IntoIterator<Item = S>) -> Self {
         let columns = columns.into_iter().map(Into::into).collect();
         Self { name: name.to_string(), caption: caption.to_string(), columns, ..Self::default() }
@@ -261,7 +261,7 @@ impl Report {
     }
 }
 
-/// Takes an earlier report away, so that nothing of it stays beside a new one.
+/// Deletes an earlier report, so that none of its files stay next to the new one.
 fn clear(folder: &Path) -> Result<()> {
     if !folder.join("report.json").is_file() {
         return Ok(());
@@ -275,10 +275,10 @@ fn clear(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// What models were made with; which systems and seeds, the tables say.
+/// The training settings, without system and seed, which the tables list.
 fn settings(lab: &Lab) -> toml::Table {
     let config = lab.bundle.map_or(lab.config, |bundle| &bundle.model().config);
-    // By way of its text: a table made directly would show 0.3 as the 0.30000001 that it is in single precision.
+    // Converts via TOML text, because a direct conversion would show the `f32` 0.3 as 0.30000001.
     let mut table: toml::Table = toml::from_str(&config.to_toml()).unwrap_or_default();
     if lab.bundle.is_none() {
         table.retain(|key, _| key != "system" && key != "seed");
@@ -302,21 +302,21 @@ mod tests {
     }
 
     #[test]
-    fn a_page_shows_means_with_their_deviation_and_escapes_what_would_break_a_table() {
+    fn markdown_shows_deviations_and_escapes_pipes() {
         let text = table().markdown();
         assert!(text.contains("| a, \"b\" \\| c | 90.50 ± 0.71 |\n| d | 90.00 |"), "{text}");
         assert!(text.contains("|---|---:|"), "{text}");
     }
 
     #[test]
-    fn a_csv_has_a_column_of_deviations_where_there_are_any() {
+    fn a_csv_has_a_column_of_deviations_if_there_are_any() {
         let text = table().csv();
         assert!(text.starts_with("name,UAS,UAS deviation\n\"a, \"\"b\"\" | c\",90.5,0.707"), "{text}");
         assert!(text.ends_with("\nd,90,\n"), "{text}");
     }
 
     #[test]
-    fn a_long_table_is_shown_in_part_and_says_so() {
+    fn a_long_table_is_truncated_with_a_note() {
         let text = Table { shown: Some(1), ..table() }.markdown();
         assert!(!text.contains("| d |") && text.contains("The first 1 of 2; all are in [t.csv](t.csv)."), "{text}");
     }

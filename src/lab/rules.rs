@@ -1,4 +1,4 @@
-//! Rules of deciding by the same similarities: sum, mean, the nearest alone, and NCA between them, for heads and for labels.
+//! Compares rules over the same similarities, for heads and for labels: sum, mean, nearest neighbours and NCA.
 
 mod density;
 mod heads;
@@ -21,7 +21,7 @@ use crate::train::{Flow, Stage};
 use heads::Measured;
 use tally::{FLIPS, Summary, Tally};
 
-/// One seed is enough to compare rules: all of them see the same similarities.
+/// One seed is enough to compare rules, because all of them use the same similarities.
 pub(super) fn trainings(lab: &Lab) -> Vec<Training> {
     if lab.bundle.is_some() {
         return Vec::new();
@@ -35,13 +35,13 @@ pub(super) fn cost(lab: &Lab) -> u64 {
     weighing(lab, CANDIDATE_HEADS as u64) + weighing(lab, 1) + systems * summing(lab)
 }
 
-/// What it costs to compare so many candidates a word with all training edges.
+/// The cost of comparing this number of candidates per word with all training edges.
 fn weighing(lab: &Lab, candidates: u64) -> u64 {
     let (train, dev) = (lab.words(lab.train), lab.words(lab.dev));
     reading(train + dev) + comparing(candidates * dev, train)
 }
 
-/// What it costs to compare every word with the summed training edges.
+/// The cost of comparing every word with the summed training edges.
 fn summing(lab: &Lab) -> u64 {
     reading(lab.words(lab.train) + 2 * lab.words(lab.dev))
 }
@@ -82,7 +82,7 @@ pub(super) fn report(bench: &Bench) -> Result<Report> {
     })
 }
 
-/// A name for the model that is measured.
+/// A name for the measured model.
 fn subject(lab: &Lab) -> Result<String> {
     let Some(model) = lab.bundle.map(|bundle| bundle.model()) else { return Ok(format!("IIc-{}", lab.seeds[0])) };
     let system = model.config.system;
@@ -160,10 +160,10 @@ fn percent(share: f64) -> Cell {
     Cell::Value(100.0 * share)
 }
 
-/// A line of the plot: its name, and which rules are on it.
+/// A line of the plot: its name, and a test for the rules on it.
 type Kind = (&'static str, fn(Measured) -> bool);
 
-/// Accuracy by coverage, a line for each kind of rule.
+/// The accuracy by coverage, one line per kind of rule.
 fn plot(summaries: &[Summary]) -> String {
     let kinds: [Kind; 3] = [
         ("sum of all", |rule| rule == Measured::Sum),
@@ -185,7 +185,7 @@ fn plot(summaries: &[Summary]) -> String {
     chart::svg("Accuracy by coverage", &across, &up, &kinds.map(line))
 }
 
-/// Tells how far a long measurement is, and whether to go on with it.
+/// Reports the progress of a long measurement, and fails if it should stop.
 fn go_on(bench: &Bench, what: &str) -> Result<()> {
     match bench.watcher.done(0, what) {
         Flow::Continue => Ok(()),

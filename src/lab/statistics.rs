@@ -1,6 +1,6 @@
-//! The few numbers that describe many.
+//! Summary statistics: means, deviations, skewness, correlations and medians.
 
-/// The mean, and the standard deviation of a sample; none of a single value.
+/// The mean and the sample standard deviation; `None` for a single value.
 pub(super) fn mean_and_deviation(values: &[f64]) -> (f64, Option<f64>) {
     let count = values.len() as f64;
     let mean = values.iter().sum::<f64>() / count.max(1.0);
@@ -8,8 +8,8 @@ pub(super) fn mean_and_deviation(values: &[f64]) -> (f64, Option<f64>) {
     (mean, (values.len() > 1).then(|| (squares / (count - 1.0)).sqrt()))
 }
 
-/// The third moment about the mean, in units of the standard deviation: 0 for a symmetric spread, high where a few values
-/// stand far above the rest.
+/// The third central moment in units of the standard deviation: 0 for symmetric values, high if a few values are far
+/// above the rest.
 pub(super) fn skewness(values: &[f64]) -> f64 {
     let count = (values.len() as f64).max(1.0);
     let mean = values.iter().sum::<f64>() / count;
@@ -18,7 +18,7 @@ pub(super) fn skewness(values: &[f64]) -> f64 {
     if spread > 0.0 { moment(3) / spread.powf(1.5) } else { 0.0 }
 }
 
-/// Pearson's correlation; 0 where one of the two does not vary.
+/// Pearson's correlation; 0 if one of the two does not vary.
 pub(super) fn correlation(a: &[f64], b: &[f64]) -> f64 {
     let mean = |values: &[f64]| values.iter().sum::<f64>() / (values.len() as f64).max(1.0);
     let (mean_a, mean_b) = (mean(a), mean(b));
@@ -29,7 +29,7 @@ pub(super) fn correlation(a: &[f64], b: &[f64]) -> f64 {
     if spread > 0.0 { sum(&|a, b| a * b) / spread.sqrt() } else { 0.0 }
 }
 
-/// Spearman's correlation: of the ranks, equal values sharing the mean of theirs.
+/// Spearman's correlation: of the ranks, with the mean rank for ties.
 pub(super) fn rank_correlation(a: &[f64], b: &[f64]) -> f64 {
     correlation(&ranks(a), &ranks(b))
 }
@@ -47,7 +47,7 @@ fn ranks(values: &[f64]) -> Vec<f64> {
     ranks
 }
 
-/// The middle value; of an even number the lower one.
+/// The median; the lower middle value for an even number of values.
 pub(super) fn median(values: &mut [f64]) -> Option<f64> {
     values.sort_unstable_by(f64::total_cmp);
     values.get(values.len().checked_sub(1)? / 2).copied()
@@ -61,9 +61,9 @@ mod tests {
         assert!((found - wanted).abs() < 1e-6, "{found} instead of {wanted}");
     }
 
-    // numpy.std([..], ddof=1), scipy.stats.skew, pearsonr and spearmanr of the same lists.
+    // From numpy.std([..], ddof=1), scipy.stats.skew, pearsonr and spearmanr of the same lists.
     #[test]
-    fn the_numbers_are_those_of_scipy() {
+    fn statistics_match_scipy() {
         let (a, b) = ([1.0, 2.0, 2.0, 9.0, 4.0], [2.0, 1.0, 5.0, 30.0, 5.0]);
         let (mean, deviation) = mean_and_deviation(&a);
         close(mean, 3.6);
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_vary_has_no_skewness_and_no_correlation() {
+    fn constant_values_have_no_skewness_and_no_correlation() {
         assert_eq!(skewness(&[2.0, 2.0]), 0.0);
         assert_eq!(correlation(&[2.0, 2.0], &[1.0, 3.0]), 0.0);
         assert_eq!(mean_and_deviation(&[3.0]), (3.0, None));

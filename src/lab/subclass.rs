@@ -1,4 +1,4 @@
-//! The identical subclass test: does the nearest training edge have the label of the edge that it explains? (Table 6)
+//! The identical subclass test: whether the nearest training edge has the label of the edge that it explains (Table 6).
 
 use super::bench::{Bench, comparing, reading, system};
 use super::corpus::Corpus;
@@ -21,7 +21,7 @@ pub(super) fn cost(lab: &Lab) -> u64 {
 pub(super) fn report(bench: &Bench) -> Result<Report> {
     let lab = bench.lab;
     let cost = cost(lab) / (INSTANCE_SYSTEMS.len() * lab.seeds.len()).max(1) as u64;
-    // For each system and seed the shares of right heads, and of right heads whose nearest edge has the gold label.
+    // For each system and seed: the share of correct heads, and of correct heads whose nearest edge has the gold label.
     let mut measured: Vec<Vec<[f64; 2]>> = Vec::new();
     for name in INSTANCE_SYSTEMS {
         let mut own = Vec::new();

@@ -1,4 +1,4 @@
-//! How many support sentences a decision needs: UAS against M drawn ones (Table 5).
+//! How many support sentences a decision needs: UAS with M drawn sentences (Table 5).
 
 use super::bench::{Bench, reading};
 use super::chart::{self, Axis, Line};
@@ -19,7 +19,7 @@ use crate::treebank::Sentence;
 use citree_index::sums::Sums;
 use serde::{Deserialize, Serialize};
 
-/// Numbers of support sentences; the last column of the table is all of them.
+/// The numbers of support sentences. The last column of the table uses all.
 const SIZES: [usize; 3] = [1, 10, 100];
 
 pub(super) fn trainings(lab: &Lab) -> Result<Vec<Training>> {
@@ -30,7 +30,7 @@ pub(super) fn cost(lab: &Lab) -> u64 {
     reading(lab.words(lab.train) + lab.words(lab.dev) * (1 + lab.draws as u64))
 }
 
-/// Where genres have names, one is learnt from, as in the paper.
+/// The corpus to train on: one genre, as in the paper, if the treebank names genres.
 fn corpus(lab: &Lab) -> Result<Corpus> {
     Ok(genres(lab)?.map_or(Corpus::Whole, |(source, _)| Corpus::Genre(source)))
 }
@@ -40,7 +40,7 @@ fn corpus(lab: &Lab) -> Result<Corpus> {
 struct Measured {
     name: String,
     sentences: usize,
-    /// For each of [`SIZES`], one a draw.
+    /// For each of [`SIZES`], one value per draw.
     drawn: Vec<Vec<f64>>,
     all: f64,
 }
@@ -62,7 +62,7 @@ pub(super) fn report(bench: &Bench) -> Result<Report> {
     let mut table = Table::new("support-size", "UAS, %, of IIc with M support sentences", columns);
     let row = |name: &str, sentences: usize, drawn: &[Vec<f64>], all: f64, published: Option<[f64; 4]>| {
         let mut row = vec![Cell::text(name), Cell::Count(sentences as u64)];
-        // A draw of all is no draw.
+        // A draw of all sentences is not a sample.
         let cell =
             |(size, values): (usize, &Vec<f64>)| if size < available { Cell::mean(values) } else { Cell::Nothing };
         row.extend(SIZES.into_iter().zip(drawn).map(cell));
@@ -151,7 +151,7 @@ fn measure(bench: &Bench, corpus: &Corpus, seed: u64) -> Result<Vec<Measured>> {
     Ok(measured)
 }
 
-/// The parts of the dev set to test on: every genre but the one learnt from, or all of it where genres have no names.
+/// The parts of the dev set to test on: every genre except the source, or all of it without genres.
 fn parts(lab: &Lab, corpus: &Corpus) -> Vec<(String, Vec<Sentence>)> {
     let Corpus::Genre(source) = corpus else { return vec![("dev".to_string(), lab.dev.to_vec())] };
     let names: std::collections::BTreeSet<&str> = lab.dev.iter().map(genre).filter(|name| name != source).collect();

@@ -1,4 +1,4 @@
-//! Trainings by what they are for: a part of the treebank, a system's way of learning, heads or labels, a seed.
+//! The training runs of experiments, identified by corpus, kind of learning, stage and seed.
 
 use super::corpus::Corpus;
 use super::{Bench, Lab, Watcher};
@@ -11,31 +11,32 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Names the way of training: another one wherever that changes, so that no older model is taken for a new one.
+/// The version of the training procedure. Change it whenever the procedure changes, so that older models are not
+/// reused.
 const REVISION: &str = "1";
 
-/// A model to be trained. Systems that learn alike share it, whatever they decide by.
+/// A training run. Systems that learn in the same way share it, whatever they decide by.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Training {
     pub(super) corpus: Corpus,
     pub(super) stage: Stage,
-    /// Decides by what it learns from.
+    /// The system, with inference set to the basis of its learning.
     system: System,
     pub(super) seed: u64,
 }
 
-/// How a training went; kept beside the model.
+/// The record of a finished training run, stored next to the model.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Record {
-    /// Such as `heads IIc, seed 1, whole`.
+    /// A name such as `heads IIc, seed 1, whole`.
     pub(super) name: String,
     pub(super) epochs: usize,
     pub(super) best_epoch: usize,
-    /// Of the best epoch, against a sample of the support: heads (greedy), or labels of gold edges.
+    /// The accuracy of the best epoch, against a sample of the support: heads (greedy), or labels of gold edges.
     pub(super) dev_accuracy: f64,
-    /// Of training and of judging between epochs.
+    /// Seconds of training and of scoring the dev set.
     pub(super) seconds: f64,
-    /// How many threads it had.
+    /// The number of threads it had.
     pub(super) threads: usize,
 }
 
@@ -45,7 +46,7 @@ impl Training {
         Self { corpus: corpus.clone(), stage, system, seed }
     }
 
-    /// One for each of these systems and stages, for every seed.
+    /// One training run for each of these systems, stages and seeds.
     pub(super) fn all(corpus: &Corpus, stages: &[Stage], systems: &[&str], seeds: &[u64]) -> Vec<Self> {
         let mut all = Vec::new();
         for &seed in seeds {
@@ -56,7 +57,7 @@ impl Training {
         all
     }
 
-    /// Says what is wrong with its settings, if anything.
+    /// Refuses invalid settings.
     pub(super) fn check(&self, lab: &Lab) -> Result<()> {
         let config = Config { system: self.system, seed: self.seed, ..lab.config.clone() };
         config.check().map_err(|message| Error::Training { message })
@@ -67,7 +68,7 @@ impl Training {
     }
 
     fn folder(&self, bench: &Bench) -> Result<PathBuf> {
-        // One for each stage: heads and labels of a system may be trained at the same time.
+        // One folder per stage, because heads and labels of a system can be trained at the same time.
         let own = format!("{}-{}-{}", self.stage.name(), self.system, self.seed);
         Ok(bench.lab.folder.join("trained").join(REVISION).join(bench.key(&self.corpus)?).join(own))
     }
@@ -76,13 +77,13 @@ impl Training {
         Ok(self.folder(bench)?.join(format!("{}.done", self.stage.name())))
     }
 
-    /// How it went, once it is done.
+    /// The record, if the run is finished.
     fn trained(&self, bench: &Bench) -> Result<Option<Record>> {
         let text = std::fs::read_to_string(self.record(bench)?);
         Ok(text.ok().and_then(|text| serde_json::from_str(&text).ok()))
     }
 
-    /// Trains, or goes on, or finds it done; `None` if stopped.
+    /// Trains, resumes, or loads the finished run; `None` if stopped.
     fn run(&self, bench: &Bench, observer: &mut dyn Observer) -> Result<Option<Finished>> {
         let lab = bench.lab;
         let config = Config { system: self.system, seed: self.seed, ..lab.config.clone() };
@@ -106,7 +107,7 @@ impl Training {
         Ok(Some(finished))
     }
 
-    /// Words of training that are still ahead.
+    /// The words of training still to be done.
     fn words_left(&self, bench: &Bench) -> Result<u64> {
         let lab = bench.lab;
         if self.trained(bench)?.is_some() {
@@ -119,13 +120,13 @@ impl Training {
 }
 
 impl Bench<'_> {
-    /// Words of training that are still ahead.
+    /// The words of training still to be done.
     pub(super) fn words_left(&self, trainings: &[Training]) -> Result<u64> {
         trainings.iter().map(|training| training.words_left(self)).sum()
     }
 
-    /// Trains whatever is not done, several side by side: one thread each is the best use of threads where there are
-    /// trainings enough.
+    /// Trains all unfinished runs, several in parallel. With enough runs, one thread each is the best use of the
+    /// threads.
     pub(super) fn train(&self, trainings: &[Training]) -> Result<Flow> {
         let mut left = Vec::new();
         for training in trainings {
@@ -173,13 +174,13 @@ impl Bench<'_> {
         outcome.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    /// How these trainings went.
+    /// The records of these training runs.
     pub(super) fn times(&self, trainings: &[Training]) -> Result<Vec<Record>> {
         let records: Result<Vec<Option<Record>>> = trainings.iter().map(|training| training.trained(self)).collect();
         Ok(records?.into_iter().flatten().collect())
     }
 
-    /// A finished model; that of a system which learns by weights and decides by instances gets its support here.
+    /// A finished model. If the system learns by weights and decides by instances, its support is summed here.
     pub(super) fn finished(&self, corpus: &Corpus, stage: Stage, system: System, seed: u64) -> Result<Finished> {
         let training = Training::new(corpus, stage, system, seed);
         let never = || false;
@@ -197,13 +198,13 @@ impl Bench<'_> {
     }
 }
 
-/// Passes the steps of a training on as part of the whole plan.
+/// Forwards the steps of one training run to the watcher of the whole plan.
 struct Passing<'a> {
     watcher: &'a dyn Watcher,
     name: String,
-    /// Epoch and words of the last step.
+    /// The epoch and the words of the last step.
     last: Option<(usize, usize)>,
-    /// Whether another training has ended it all.
+    /// Whether another run has ended everything.
     stop: &'a (dyn Fn() -> bool + Sync),
 }
 
@@ -211,7 +212,7 @@ impl Observer for Passing<'_> {
     fn step(&mut self, report: &StepReport) -> Flow {
         let fresh = match self.last {
             Some((epoch, words)) if epoch == report.epoch => report.tokens.saturating_sub(words),
-            // The rest of an epoch that began earlier was counted as ahead in full.
+            // The plan counts a partly finished epoch as a whole one.
             _ => report.tokens,
         };
         self.last = Some((report.epoch, report.tokens));

@@ -1,4 +1,4 @@
-//! Attention within segments of rows, all heads at once: no padding, no mask, its own way back.
+//! Multi-head attention within segments of rows, without padding or masks, and with its own backward pass.
 
 use super::gemm::{Matrix, Threads, multiply};
 use super::real::{Real, dot, vectorised};
@@ -7,8 +7,8 @@ use candle_core::{CpuStorage, CustomOp1, D, Layout, Result, Shape, Tensor, bail}
 use rayon::prelude::*;
 use std::sync::Mutex;
 
-/// Queries, keys and values side by side, `[rows, 3 · dims]`, give `[rows, dims]`: every row looks at the rows of its
-/// own segment, with each of `heads` equal parts of the dimensions by itself.
+/// Attention over queries, keys and values that lie side by side, `[rows, 3 · dims]`; returns `[rows, dims]`. Every row
+/// attends to the rows of its own segment. Each of the `heads` uses an equal share of the dimensions.
 pub(crate) fn attention(projected: &Tensor, segments: &Segments, heads: usize) -> Result<Tensor> {
     let (rows, width) = projected.dims2()?;
     if heads == 0 || width % (3 * heads) != 0 || rows != segments.rows() {
@@ -45,11 +45,11 @@ type Weights<T> = Vec<Vec<T>>;
 struct Attention {
     segments: Segments,
     heads: usize,
-    /// Kept from the way forth for the way back, as `f64` or `f32`.
+    /// The attention weights of the forward pass, `Weights<f64>` or `Weights<f32>`; the backward pass takes them.
     weights: Mutex<Option<Box<dyn std::any::Any + Send>>>,
 }
 
-/// The parts of one segment that belong to one head.
+/// The columns of one segment that belong to one head.
 struct Head<'a, T> {
     query: Matrix<'a, T>,
     key: Matrix<'a, T>,
@@ -65,7 +65,7 @@ impl Attention {
         Head { query, key, value }
     }
 
-    /// Cuts rows `[rows, width]` into the parts of the segments.
+    /// Splits rows `[rows, width]` into one slice per segment.
     fn parts<'a, T>(&self, mut rows: &'a mut [T], width: usize) -> Vec<&'a mut [T]> {
         let mut parts = Vec::with_capacity(self.segments.lengths().len());
         for &length in self.segments.lengths() {
@@ -141,7 +141,7 @@ impl Attention {
     }
 }
 
-/// Turns scores into weights that add up to 1.
+/// Replaces scores by their softmax: weights that sum to 1.
 #[inline(always)]
 fn softmax<T: Real>(row: &mut [T], scale: T) {
     let largest = row.iter().fold(row[0], |largest, &score| if score > largest { score } else { largest });
@@ -185,7 +185,7 @@ mod tests {
     use candle_core::DType;
 
     #[test]
-    fn the_kernel_equals_plain_operations_and_its_gradient_is_right_at_three_unequal_segments() -> Result<()> {
+    fn kernel_and_gradient_match_plain_operations_on_three_unequal_segments() -> Result<()> {
         let segments = Segments::new(vec![3, 1, 4]);
         let projected = random_var(&[8, 12], 1)?;
         assert_close(&attention(&projected, &segments, 2)?, &plain(&projected, &segments, 2)?, 1e-12)?;

@@ -1,18 +1,19 @@
-//! A character convolution of window 3 with maximum over positions, on tables instead of windows.
+//! A character convolution of window 3 with a maximum over positions, computed from tables.
 //!
-//! There are few characters, so the product of every character's embedding with each third of the filter is made
-//! once (`taps`); a window is then the sum of three table rows. candle's own `conv1d` has wrong gradients for batches.
+//! There are few distinct characters. So the product of each character's embedding with each third of the filter is
+//! computed once (`taps`), and a window is the sum of three table rows. candle's `conv1d` has wrong gradients for
+//! batches above 1.
 
 use super::real::{Real, vectorised};
 use super::{for_real, has_kernel, output, slice, values};
 use candle_core::{CpuStorage, CustomOp2, Layout, Result, Shape, Tensor, bail};
 use std::sync::{Arc, Mutex};
 
-/// Words as character ids, none of them empty.
+/// Words as character ids. No word is empty.
 pub(crate) type Spellings = Arc<Vec<Vec<u32>>>;
 
-/// `taps` `[characters, 3 · filters]` (what a character gives to the window it precedes the centre of, is the centre
-/// of, follows the centre of) and `bias` `[filters]` give `[words, filters]`.
+/// `taps` `[characters, 3 · filters]` and `bias` `[filters]` give `[words, filters]`. The three parts of a character's
+/// taps are its terms in a window where it stands left of the centre, at the centre and right of the centre.
 pub(crate) fn char_cnn(taps: &Tensor, bias: &Tensor, words: Spellings) -> Result<Tensor> {
     let characters = taps.dim(0)?;
     if words.iter().any(|word| word.is_empty() || word.iter().any(|&c| c as usize >= characters)) {
@@ -28,7 +29,8 @@ pub(crate) fn char_cnn(taps: &Tensor, bias: &Tensor, words: Spellings) -> Result
 fn plain(taps: &Tensor, bias: &Tensor, words: &[Vec<u32>]) -> Result<Tensor> {
     let (characters, filters) = (taps.dim(0)?, bias.dim(0)?);
     let longest = words.iter().map(Vec::len).max().unwrap_or(1);
-    // One row of zeros stands before and after every word, and one that never wins behind its end.
+    // Positions outside a word read a row of zeros. A centre behind the end of a word reads a row of −1e9, which never
+    // wins.
     let (nothing, never) = (characters as u32, characters as u32 + 1);
     let mut thirds = [(); 3].map(|()| Vec::with_capacity(words.len() * longest));
     for word in words {
@@ -46,14 +48,14 @@ fn plain(taps: &Tensor, bias: &Tensor, words: &[Vec<u32>]) -> Result<Tensor> {
         rows.index_select(&Tensor::new(thirds[k].as_slice(), taps.device())?, 0)
     };
     let windows = ((third(0)? + third(1)?)? + third(2)?)?.reshape((words.len(), longest, filters))?;
-    // By the place of the first largest, since candle's `max` gives each of several equal ones the whole gradient.
+    // Gathers at the first maximum, because candle's `max` gives each of several tied elements the whole gradient.
     let winners = windows.detach().argmax_keepdim(1)?;
     windows.gather(&winners, 1)?.squeeze(1)?.broadcast_add(bias)
 }
 
 struct CharCnn {
     words: Spellings,
-    /// The position that won each `[word, filter]`; the gradient goes there alone.
+    /// The position that won each `[word, filter]`. Only that position gets a gradient.
     winners: Mutex<Option<Vec<u32>>>,
 }
 
@@ -164,7 +166,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_kernel_equals_plain_operations_and_its_gradients_are_right_at_words_of_unequal_length() -> Result<()> {
+    fn kernel_and_gradients_match_plain_operations_on_words_of_unequal_length() -> Result<()> {
         let words: Spellings = Arc::new(vec![vec![3, 1, 2, 2, 4], vec![0], vec![4, 3]]);
         let (taps, bias) = (random_var(&[5, 12], 1)?, random_var(&[4], 2)?);
         assert_close(&char_cnn(&taps, &bias, words.clone())?, &plain(&taps, &bias, &words)?, 1e-12)?;

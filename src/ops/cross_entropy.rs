@@ -1,24 +1,24 @@
-//! Mean negative log-likelihood over rows of unequal width, with excluded choices left out instead of masked by a number.
+//! Mean negative log-likelihood over rows of unequal width. Excluded choices are skipped, not masked by a large number.
 
 use super::real::Real;
 use super::{for_real, has_kernel, output, slice, values};
 use candle_core::{CpuStorage, CustomOp1, Layout, Result, Shape, Tensor, WithDType, bail};
 use candle_nn::ops::log_softmax;
 
-/// One decision within a flat tensor of scores.
+/// One decision: a range of a flat tensor of scores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Choice {
     /// Index of the first score.
     pub start: usize,
     /// Number of scores.
     pub width: usize,
-    /// The right one, counted from `start`.
+    /// The correct choice, relative to `start`.
     pub gold: usize,
-    /// One that cannot be chosen (a word is never its own head), counted from `start`.
+    /// A choice that is not allowed (a word is never its own head), relative to `start`.
     pub excluded: Option<usize>,
 }
 
-/// Choices this improbable get no gradient: all of them together move a sum of `f32` by less than its last digit.
+/// Gradients below this are dropped: all of them together change an `f32` sum by less than its last digit.
 const NEGLIGIBLE: f64 = 1e-9;
 
 /// The mean of `-log softmax(scores)[gold]` over all choices.
@@ -36,7 +36,7 @@ pub(crate) fn cross_entropy(scores: &Tensor, choices: Vec<Choice>) -> Result<Ten
 
 fn plain(scores: &Tensor, choices: &[Choice]) -> Result<Tensor> {
     let widest = choices.iter().map(|choice| choice.width).max().unwrap_or(1);
-    // What is excluded, or behind the end of a row, is a score that no other is lower than.
+    // Excluded choices and the places behind the end of a row read a score of −1e9.
     let never = scores.elem_count() as u32;
     let mut places = Vec::with_capacity(choices.len() * widest);
     for choice in choices {
@@ -59,7 +59,7 @@ impl Choice {
         (0..self.width).filter(|&k| Some(k) != self.excluded).map(|k| self.start + k)
     }
 
-    /// Largest score and log of the summed exponentials relative to it.
+    /// The largest score, and the log of the summed exponentials relative to it.
     fn log_partition(&self, scores: &[impl Real]) -> (f64, f64) {
         let largest = self.allowed().map(|at| scores[at].to_f64()).fold(f64::NEG_INFINITY, f64::max);
         let total: f64 = self.allowed().map(|at| (scores[at].to_f64() - largest).exp()).sum();
@@ -127,14 +127,14 @@ mod tests {
     }
 
     #[test]
-    fn the_kernel_equals_plain_operations_and_its_gradient_is_right_at_three_unequal_rows() -> Result<()> {
+    fn kernel_and_gradient_match_plain_operations_on_three_unequal_rows() -> Result<()> {
         let scores = random_var(&[9], 1)?;
         assert_close(&cross_entropy(&scores, choices())?, &plain(&scores, &choices())?, 1e-12)?;
         assert_gradients(&[&scores], |v| cross_entropy(v[0], choices()), 1e-6)
     }
 
     #[test]
-    fn an_excluded_choice_neither_counts_nor_moves() -> Result<()> {
+    fn an_excluded_choice_adds_no_loss_and_gets_no_gradient() -> Result<()> {
         let scores = candle_core::Var::new(&[1.0f64, 500.0, 2.0], &candle_core::Device::Cpu)?;
         let choice = Choice { start: 0, width: 3, gold: 0, excluded: Some(1) };
         let loss = cross_entropy(&scores, vec![choice])?;

@@ -1,10 +1,10 @@
-//! Dropout with a mask drawn from our own generator, which candle cannot seed on the CPU.
+//! Dropout with masks from our own seeded generator; candle's generator cannot be seeded on the CPU.
 
 use super::{for_real, has_kernel, output, slice, values};
 use crate::random::Random;
 use candle_core::{CpuStorage, CustomOp1, Layout, Result, Shape, Tensor};
 
-/// Sets each value to 0 with probability `rate` and scales the others so that the mean stays.
+/// Sets each value to 0 with probability `rate` and scales the others so that the expected mean is unchanged.
 pub(crate) fn dropout(x: &Tensor, rate: f32, random: &mut Random) -> Result<Tensor> {
     if rate <= 0.0 {
         return Ok(x.clone());
@@ -22,7 +22,7 @@ fn scale(rate: f32) -> f64 {
     1.0 / (1.0 - f64::from(rate))
 }
 
-/// Four decisions from each 64 random bits.
+/// Draws a mask, four values from each 64 random bits. `true` means that the value stays.
 fn draw(count: usize, rate: f32, random: &mut Random) -> Vec<bool> {
     let threshold = (f64::from(rate) * 65_536.0) as u16;
     let mut mask = Vec::with_capacity(count + 3);

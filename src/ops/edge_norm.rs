@@ -1,8 +1,8 @@
-//! The lengths of all candidate edge vectors, `‖W (dependent ⊙ head)‖`, without ever holding the vectors.
+//! The lengths of all candidate edge vectors, `‖W (dependent ⊙ head)‖`, without storing the vectors.
 //!
-//! A sentence of n words has n² candidates of 300 numbers each; the kernel makes them in tiles that stay in the cache.
-//! Going back, only candidates with a gradient are made again: once a model is half trained, few heads per word are
-//! in doubt, and the others cost nothing.
+//! A sentence of n words has n² candidates of 300 numbers each. The kernel computes them in tiles that fit the CPU
+//! cache. The backward pass recomputes only candidates with a nonzero gradient. Once a model is half trained, few heads
+//! per word are in doubt and most candidates are skipped.
 
 use super::gemm::{Matrix, Threads, multiply};
 use super::pair_kernel::{PairKernel, PairOp};
@@ -11,10 +11,10 @@ use super::{Segments, has_kernel};
 use candle_core::{Result, Tensor};
 use rayon::prelude::*;
 
-/// Keeps the length of a zero vector differentiable.
+/// Added under the square root, so that the length of a zero vector is differentiable.
 pub(crate) const EPSILON: f64 = 1e-12;
 
-/// Candidates made together; they stay in the cache.
+/// Candidates per tile; a tile fits the CPU cache.
 pub(super) const FORWARD_TILE: usize = 256;
 const BACKWARD_TILE: usize = 4096;
 
@@ -37,7 +37,7 @@ fn plain(dependent: &Tensor, head: &Tensor, transform: &Tensor, segments: &Segme
     (products.matmul(transform)?.sqr()?.sum(1)? + EPSILON)?.sqrt()
 }
 
-/// The rows of dependent and head of every candidate edge.
+/// The dependent row and the head row of every candidate edge.
 pub(super) fn pair_rows(segments: &Segments) -> Vec<(u32, u32)> {
     let mut pairs = Vec::with_capacity(segments.pairs());
     for (start, n) in segments.ranges() {
@@ -112,7 +112,7 @@ impl PairKernel for EdgeNorm {
     }
 }
 
-/// The element-wise products of the pairs' rows.
+/// Writes the element-wise product of each pair's rows to `products`.
 pub(super) fn fill_products<T: Real>(
     pairs: &[(u32, u32)],
     dependent: &[T],
@@ -154,7 +154,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_kernel_equals_plain_operations_and_its_gradients_are_right_at_three_unequal_sentences() -> Result<()> {
+    fn kernel_and_gradients_match_plain_operations_on_three_unequal_sentences() -> Result<()> {
         let segments = Segments::new(vec![3, 1, 4]);
         let (dependent, head, transform) = (random_var(&[8, 5], 1)?, random_var(&[8, 5], 2)?, random_var(&[5, 5], 3)?);
         let found = edge_norm(&dependent, &head, &transform, &segments)?;

@@ -1,4 +1,4 @@
-//! The activation of BERT, `x Φ(x)` with the distribution function of the standard normal, vectorised.
+//! GELU, the activation of BERT: `x Φ(x)` with the standard normal distribution function Φ, vectorised.
 
 use super::real::{Real, vectorised};
 use super::{for_real, has_kernel, output, slice, values};
@@ -7,7 +7,7 @@ use rayon::prelude::*;
 
 const TILE: usize = 16_384;
 
-/// `x Φ(x)` of every value.
+/// Applies `x Φ(x)` to every value.
 pub(crate) fn gelu(x: &Tensor) -> Result<Tensor> {
     if has_kernel(x) { x.contiguous()?.apply_op1(Gelu) } else { x.gelu_erf() }
 }
@@ -59,14 +59,14 @@ mod tests {
     use candle_core::{DType, Device};
 
     #[test]
-    fn the_kernel_equals_candle_and_its_gradient_is_right() -> Result<()> {
+    fn kernel_and_gradient_match_candle() -> Result<()> {
         let x = (random_var(&[3, 50], 1)?.as_tensor() * 2.0)?;
         assert_close(&gelu(&x)?, &x.gelu_erf()?, 1e-12)?;
         assert_gradients(&[&random_var(&[3, 7], 2)?], |v| gelu(v[0]), 1e-6)
     }
 
     #[test]
-    fn single_precision_is_within_single_precision_everywhere() -> Result<()> {
+    fn single_precision_is_close_to_double() -> Result<()> {
         let x = Tensor::arange(-9.0, 9.0, &Device::Cpu)?;
         let x = x.broadcast_add(&Tensor::rand(0.0, 1.0, (500, 1), &Device::Cpu)?)?;
         assert_close(&gelu(&x.to_dtype(DType::F32)?)?, &gelu(&x)?, 2e-6)

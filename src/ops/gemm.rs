@@ -1,4 +1,4 @@
-//! Matrix products on slices: a checked, safe face for the `gemm` crate. One of the few places with `unsafe`.
+//! Matrix products on slices: a checked, safe wrapper around the `gemm` crate. One of the few files with `unsafe`.
 
 use super::real::Real;
 use std::ops::Range;
@@ -14,20 +14,20 @@ pub(crate) struct Matrix<'a, T> {
 }
 
 impl<'a, T> Matrix<'a, T> {
-    /// `rows` by `columns` values without gaps.
+    /// A view of `rows` by `columns` contiguous values.
     pub(crate) fn new(values: &'a [T], rows: usize, columns: usize) -> Self {
         assert!(values.len() >= rows * columns, "matrix view beyond its slice");
         Self { values, rows, columns, row_stride: columns, column_stride: 1 }
     }
 
-    /// A part of this matrix; nothing moves.
+    /// A view of a part of this matrix, without copying.
     pub(crate) fn window(self, rows: Range<usize>, columns: Range<usize>) -> Self {
         assert!(rows.end <= self.rows && columns.end <= self.columns, "window beyond its matrix");
         let start = rows.start * self.row_stride + columns.start * self.column_stride;
         Self { values: &self.values[start..], rows: rows.len(), columns: columns.len(), ..self }
     }
 
-    /// The same matrix with rows and columns exchanged; nothing moves.
+    /// A view with rows and columns exchanged, without copying.
     pub(crate) fn transposed(self) -> Self {
         Self {
             rows: self.columns,
@@ -39,16 +39,16 @@ impl<'a, T> Matrix<'a, T> {
     }
 }
 
-/// Who does the work of a product.
+/// The threads that compute a product.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Threads {
     /// The calling thread.
     One,
-    /// All threads of the current pool; the result is the same to the bit.
+    /// All threads of the current rayon pool. The result is bit-identical to [`Threads::One`].
     All,
 }
 
-/// `out = a · b`, or `out += a · b` with `accumulate`; `out` is row-major without gaps.
+/// `out = a · b`, or `out += a · b` with `accumulate`. `out` is row-major and contiguous.
 pub(crate) fn multiply<T: Real>(a: Matrix<T>, b: Matrix<T>, out: &mut [T], accumulate: bool, threads: Threads) {
     let (m, n, k) = (a.rows, b.columns, a.columns);
     assert_eq!(k, b.rows, "inner dimensions differ");

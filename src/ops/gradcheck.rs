@@ -1,4 +1,4 @@
-//! Finite differences in double precision: the judge of every gradient in the project.
+//! Test helpers that check gradients against finite differences in double precision.
 
 use crate::random::Random;
 use candle_core::{DType, Device, Result, Tensor, Var};
@@ -10,7 +10,7 @@ pub(crate) fn random_var(shape: &[usize], seed: u64) -> Result<Var> {
     Var::from_tensor(&Tensor::from_vec(values, shape, &Device::Cpu)?)
 }
 
-/// Fails where two tensors differ by more than `tolerance` anywhere.
+/// Panics if any two elements differ by more than `tolerance`.
 pub(crate) fn assert_close(found: &Tensor, expected: &Tensor, tolerance: f64) -> Result<()> {
     assert_eq!(found.dims(), expected.dims(), "shapes differ");
     let worst = (found.to_dtype(DType::F64)? - expected.to_dtype(DType::F64)?)?.abs()?.flatten_all()?.max(0)?;
@@ -19,8 +19,8 @@ pub(crate) fn assert_close(found: &Tensor, expected: &Tensor, tolerance: f64) ->
     Ok(())
 }
 
-/// Compares the gradient of every input element with a central difference. The output is reduced by a fixed random
-/// weighting, so that errors of single output elements cannot cancel.
+/// Compares the gradient of every input element with a central difference. A fixed random weighting reduces the output
+/// to one number, so that errors in different output elements do not cancel.
 pub(crate) fn assert_gradients(vars: &[&Var], f: impl Fn(&[&Tensor]) -> Result<Tensor>, tolerance: f64) -> Result<()> {
     const STEP: f64 = 1e-5;
     let loss = |tensors: &[&Tensor]| -> Result<Tensor> {

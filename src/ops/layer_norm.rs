@@ -1,18 +1,19 @@
-//! Layer normalisation of a sum, as BERT has it, with its own backward pass: candle's cuts the gradient on contiguous
-//! input, and a sum by itself would be one more walk through memory.
+//! Layer normalisation of a sum, as BERT uses it, with its own backward pass. candle's layer norm cuts the gradient on
+//! contiguous input. Fusing the addition saves a pass over memory.
 
 use super::real::{Real, dot, vectorised};
 use super::{for_real, has_kernel, output, slice, values};
 use candle_core::{CpuStorage, CustomOp3, Layout, Result, Shape, Tensor};
 use rayon::prelude::*;
 
-/// Rows that one thread normalises at a time; fixed, so that sums do not depend on the number of threads.
+/// Rows per tile. The size is fixed, so that sums do not depend on the number of threads.
 const TILE: usize = 64;
 
-/// Rows of `x + more` `[rows, dims]` with mean 0 and variance 1, times `scale` `[dims]`, plus `shift` `[dims]`.
+/// Normalises each row of `x + more` `[rows, dims]` to mean 0 and variance 1, multiplies by `scale` `[dims]` and adds
+/// `shift` `[dims]`.
 pub(crate) fn layer_norm(x: &Tensor, more: &Tensor, scale: &Tensor, shift: &Tensor, epsilon: f64) -> Result<Tensor> {
     if has_kernel(x) {
-        // An operation takes three tensors.
+        // Scale and shift are concatenated because a candle operation takes at most three tensors.
         let both = Tensor::cat(&[scale, shift], 0)?;
         x.contiguous()?.apply_op3(&more.contiguous()?, &both, LayerNorm { epsilon })
     } else {
@@ -32,7 +33,7 @@ struct LayerNorm {
 }
 
 impl LayerNorm {
-    /// Mean and reciprocal deviation of a row.
+    /// Mean and reciprocal standard deviation of a row.
     #[inline(always)]
     fn moments<T: Real>(&self, row: &[T]) -> (T, T) {
         let count = T::from_f64(row.len() as f64);
@@ -41,7 +42,7 @@ impl LayerNorm {
         (mean, T::one() / (variance + T::from_f64(self.epsilon)).square_root())
     }
 
-    /// The sums of the rows of a tile.
+    /// `x + more` for the rows of a tile.
     #[inline(always)]
     fn sums<T: Real>(x: &[T], more: &[T]) -> Vec<T> {
         x.iter().zip(more).map(|(&x, &more)| x + more).collect()
@@ -110,7 +111,7 @@ impl LayerNorm {
     }
 }
 
-/// The sum of a function of every value, in running sums side by side: they vectorise, in a fixed order.
+/// Sums a function of every value in 32 independent lanes: this vectorises, and the order of additions is fixed.
 #[inline(always)]
 fn lane_sum<T: Real>(row: &[T], value: impl Fn(T) -> T) -> T {
     const LANES: usize = 32;
@@ -166,7 +167,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_kernel_equals_plain_operations_and_its_gradients_are_right() -> Result<()> {
+    fn kernel_and_gradients_match_plain_operations() -> Result<()> {
         let (x, more) = (random_var(&[5, 7], 1)?, random_var(&[5, 7], 4)?);
         let (scale, shift) = (random_var(&[7], 2)?, random_var(&[7], 3)?);
         let expected = plain(&x, &more, &scale, &shift, 1e-5)?;
@@ -175,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn more_rows_than_a_tile_are_normalised_and_their_gradients_added_up() -> Result<()> {
+    fn rows_beyond_one_tile_are_normalised_and_their_gradients_are_summed() -> Result<()> {
         let (x, more) = (random_var(&[TILE + 3, 2], 4)?, random_var(&[TILE + 3, 2], 7)?);
         let (scale, shift) = (random_var(&[2], 5)?, random_var(&[2], 6)?);
         let expected = plain(&x, &more, &scale, &shift, 0.1)?;

@@ -1,4 +1,4 @@
-//! `x · W + b` as one operation, so that the bias neither needs a pass of its own nor a broadcast on the way back.
+//! `x · W + b` as one operation, so that the bias needs neither a pass of its own nor a broadcast in the backward pass.
 
 use super::gemm::{Matrix, Threads, multiply};
 use super::real::{Real, vectorised};
@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_kernel_equals_plain_operations_and_its_gradients_are_right() -> Result<()> {
+    fn kernel_and_gradients_match_plain_operations() -> Result<()> {
         let (x, w, b) = (random_var(&[7, 4], 1)?, random_var(&[4, 5], 2)?, random_var(&[5], 3)?);
         assert_close(&linear(&x, &w, &b)?, &plain(&x, &w, &b)?, 1e-12)?;
         assert_gradients(&[&x, &w, &b], |v| linear(v[0], v[1], v[2]), 1e-6)

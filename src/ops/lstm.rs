@@ -1,8 +1,9 @@
-//! The recurrent half of a bidirectional LSTM layer as one operation over a packed batch.
+//! The recurrent part of a bidirectional LSTM layer as one operation over a packed batch.
 //!
-//! Rows are packed by time: first every sentence's position 0, then position 1, and so on, sentences in descending
-//! length, so that step `t` is one contiguous block and no padding is ever computed. The input projection of both
-//! directions is one large product made before; here each step is one product and one pass over the gates.
+//! Rows are packed by time: position 0 of every sentence, then position 1, and so on, with sentences in descending
+//! order of length. Step `t` is therefore one contiguous block, and no padding is computed. The caller computes the
+//! input projection of both directions as one large product. Each step here is one matrix product and one pass over the
+//! gates.
 
 mod direction;
 
@@ -13,7 +14,7 @@ use candle_nn::ops::sigmoid;
 use direction::Direction;
 use std::sync::Mutex;
 
-/// How many sentences are alive at each time step, in descending order.
+/// The number of sentences that reach each time step, in descending order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Steps {
     sizes: Vec<usize>,
@@ -21,7 +22,7 @@ pub(crate) struct Steps {
 }
 
 impl Steps {
-    /// Steps of a batch whose sentence lengths are given in descending order.
+    /// The steps of a batch with these sentence lengths, which are in descending order.
     pub(crate) fn new(descending_lengths: &[usize]) -> Self {
         let longest = descending_lengths.first().copied().unwrap_or(0);
         let sizes: Vec<usize> =
@@ -39,7 +40,7 @@ impl Steps {
         self.sizes.iter().sum()
     }
 
-    /// Time steps in the order of a direction, each with the step before it in that order.
+    /// Time steps in the order of a direction, each with its predecessor in that order.
     fn walk(&self, direction: usize) -> impl DoubleEndedIterator<Item = (usize, Option<usize>)> {
         let last = self.sizes.len();
         (0..last).map(move |k| match direction {
@@ -49,8 +50,9 @@ impl Steps {
     }
 }
 
-/// `gates` `[rows, 2 · 4 · units]` (input projections, forward then backward, each in the order input, forget, cell,
-/// output) and `recurrent` `[2, units, 4 · units]` give the hidden states `[rows, 2 · units]`.
+/// `gates` `[rows, 2 · 4 · units]` and `recurrent` `[2, units, 4 · units]` give the hidden states `[rows, 2 · units]`.
+/// `gates` holds the input projections of the forward direction, then of the backward direction, each in the order
+/// input, forget, cell, output.
 pub(crate) fn bilstm(gates: &Tensor, recurrent: &Tensor, steps: &Steps) -> Result<Tensor> {
     if gates.dim(0)? != steps.rows() {
         bail!("{} rows of gates for {} packed rows", gates.dim(0)?, steps.rows());
@@ -95,7 +97,7 @@ fn plain(gates: &Tensor, recurrent: &Tensor, steps: &Steps) -> Result<Tensor> {
 
 struct BiLstm {
     steps: Steps,
-    /// What the backward pass needs; taken by it, so a graph can be walked back once.
+    /// The activations that the backward pass needs. It takes them, so a graph supports one backward pass.
     saved: Mutex<Option<Saved>>,
 }
 
@@ -104,7 +106,7 @@ enum Saved {
     F64([Direction<f64>; 2]),
 }
 
-/// Rows of two directions side by side.
+/// Places the rows of the two directions side by side.
 fn interleave<T: Real>(forward: &[T], backward: &[T], width: usize) -> Vec<T> {
     let mut out = Vec::with_capacity(forward.len() * 2);
     for (a, b) in forward.chunks_exact(width.max(1)).zip(backward.chunks_exact(width.max(1))) {
@@ -201,7 +203,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_kernel_equals_plain_operations_on_a_batch_of_unequal_lengths() -> Result<()> {
+    fn kernel_matches_plain_operations_on_a_batch_of_unequal_lengths() -> Result<()> {
         let steps = Steps::new(&[5, 3, 3, 1]);
         let (gates, recurrent) = (random_var(&[12, 24], 1)?, random_var(&[2, 3, 12], 2)?);
         assert_close(&bilstm(&gates, &recurrent, &steps)?, &plain(&gates, &recurrent, &steps)?, 1e-12)

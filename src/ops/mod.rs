@@ -1,8 +1,8 @@
-//! The few tensor operations that candle lacks, does slowly or gets wrong, each with its own backward pass.
+//! The few tensor operations that candle lacks, runs slowly or gets wrong, each with its own backward pass.
 //!
-//! Every operation has a fused CPU kernel and a `plain` twin made of candle's own operations: the twin runs on other
-//! devices and is the oracle that the tests hold the kernel against. Kernels are generic over `f32` and `f64`, so that
-//! finite differences can check every gradient in double precision.
+//! Every operation has a fused CPU kernel and a `plain` version made of candle's operations. The plain version runs on
+//! other devices, and the tests compare the kernel with it. Kernels are generic over `f32` and `f64`, so that finite
+//! differences can check every gradient in double precision.
 
 pub(crate) mod attention;
 pub(crate) mod char_cnn;
@@ -33,14 +33,14 @@ impl From<candle_core::Error> for Error {
     }
 }
 
-/// The shapes of a batch of sentences whose rows lie one sentence after the other.
+/// The row counts of a batch of sentences whose rows are contiguous, sentence by sentence.
 #[derive(Clone, Debug)]
 pub(crate) struct Segments {
     lengths: Vec<usize>,
 }
 
 impl Segments {
-    /// Segments of these many rows (ROOT included) each.
+    /// One segment for each row count (ROOT included).
     pub(crate) fn new(lengths: Vec<usize>) -> Self {
         Self { lengths }
     }
@@ -54,7 +54,7 @@ impl Segments {
         })
     }
 
-    /// Number of rows in all.
+    /// Total number of rows.
     pub(crate) fn rows(&self) -> usize {
         self.lengths.iter().sum()
     }
@@ -64,7 +64,7 @@ impl Segments {
         self.lengths.iter().map(|&n| n.saturating_sub(1) * n).sum()
     }
 
-    /// Position counts, ROOT included.
+    /// Row counts, ROOT included.
     pub(crate) fn lengths(&self) -> &[usize] {
         &self.lengths
     }
@@ -75,7 +75,7 @@ thread_local! {
     static PLAIN: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
 }
 
-/// Runs something by plain operations alone, as other devices do.
+/// Runs a closure with the kernels switched off, as on other devices.
 #[cfg(test)]
 pub(crate) fn plainly<R>(run: impl FnOnce() -> R) -> R {
     PLAIN.set(true);
@@ -84,7 +84,7 @@ pub(crate) fn plainly<R>(run: impl FnOnce() -> R) -> R {
     result
 }
 
-/// Whether a fused kernel can take this tensor; plain operations do for other devices and for half precision.
+/// Whether a fused kernel supports this tensor. Other devices and half precision use plain operations.
 fn has_kernel(x: &Tensor) -> bool {
     #[cfg(test)]
     if PLAIN.get() {
@@ -93,7 +93,7 @@ fn has_kernel(x: &Tensor) -> bool {
     x.device().is_cpu() && matches!(x.dtype(), candle_core::DType::F32 | candle_core::DType::F64)
 }
 
-/// The contiguous values behind an argument of a CPU kernel.
+/// The contiguous values of a CPU kernel's argument.
 fn slice<'a, T: Real>(storage: &'a CpuStorage, layout: &Layout) -> candle_core::Result<&'a [T]> {
     let values = T::cpu_storage_as_slice(storage)?;
     match layout.contiguous_offsets() {
@@ -102,7 +102,7 @@ fn slice<'a, T: Real>(storage: &'a CpuStorage, layout: &Layout) -> candle_core::
     }
 }
 
-/// The values of a tensor, copied out.
+/// A copy of a tensor's values.
 fn values<T: Real>(tensor: &Tensor) -> candle_core::Result<Vec<T>> {
     tensor.flatten_all()?.to_vec1::<T>()
 }

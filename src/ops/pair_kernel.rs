@@ -1,25 +1,25 @@
-//! What the operations over all candidate edges share: three inputs, one value for each pair, gradients for all three.
+//! The interface of operations over all candidate edges: three inputs, one value per pair, gradients for all three.
 
 use super::real::Real;
 use super::{for_real, output, slice, values};
 use candle_core::{CpuStorage, CustomOp3, Layout, Result, Shape, Tensor};
 
-/// A kernel over `dependent` and `head` `[rows, dims]` and a third input, with one output for each candidate edge.
+/// A kernel over `dependent` and `head` `[rows, dims]` and a third input, with one output per candidate edge.
 pub(crate) trait PairKernel {
-    /// The name in candle's messages.
+    /// The name in candle's error messages.
     const NAME: &str;
 
-    /// How many candidate edges there are.
+    /// The number of candidate edges.
     fn pairs(&self) -> usize;
 
     /// The values of all pairs.
     fn forward<T: Real>(&self, inputs: [&[T]; 3], dims: usize) -> Vec<T>;
 
-    /// The gradients of the three inputs from those of the pairs' values.
+    /// The gradients of the three inputs, given the gradients of the pairs' values.
     fn backward<T: Real>(&self, inputs: [&[T]; 3], result: &[T], grad: &[T], dims: usize) -> [Vec<T>; 3];
 }
 
-/// A kernel as an operation of candle's.
+/// Adapts a kernel to candle's `CustomOp3`.
 pub(crate) struct PairOp<K>(pub K);
 
 impl<K: PairKernel> CustomOp3 for PairOp<K> {

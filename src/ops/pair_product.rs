@@ -1,4 +1,4 @@
-//! Weighted products of every word with every position of its sentence: the numerators of all candidate edges.
+//! Weighted dot products of every word with every position of its sentence: the numerators of all candidate edges.
 
 use super::gemm::{Matrix, Threads, multiply};
 use super::pair_kernel::{PairKernel, PairOp};
@@ -6,9 +6,9 @@ use super::real::{Real, vectorised};
 use super::{Segments, has_kernel};
 use candle_core::{Result, Tensor};
 
-/// `dependent` and `head` `[rows, dims]` and `weight` `[dims]` give `sum_k dependent[i,k] · weight[k] · head[j,k]` for
-/// each sentence, each word `i` (not ROOT) and each position `j`: a flat `[pairs]`, `[dependent][head]` within a
-/// sentence.
+/// Computes `sum_k dependent[i,k] · weight[k] · head[j,k]` for each sentence, each word `i` (not ROOT) and each
+/// position `j`. `dependent` and `head` are `[rows, dims]`, `weight` is `[dims]`. The result is a flat `[pairs]`, in
+/// `[dependent][head]` order within a sentence.
 pub(crate) fn pair_product(dependent: &Tensor, head: &Tensor, weight: &Tensor, segments: &Segments) -> Result<Tensor> {
     if has_kernel(dependent) {
         let op = PairProduct { segments: segments.clone() };
@@ -106,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_kernel_equals_plain_operations_and_its_gradients_are_right_at_three_unequal_sentences() -> Result<()> {
+    fn kernel_and_gradients_match_plain_operations_on_unequal_sentences() -> Result<()> {
         let segments = Segments::new(vec![3, 1, 4]);
         let (dependent, head, weight) = (random_var(&[8, 5], 1)?, random_var(&[8, 5], 2)?, random_var(&[5], 3)?);
         let unequal = Segments::new(vec![3, 5]);

@@ -1,9 +1,9 @@
-//! The two element types of the kernels, and the squashing functions of the LSTM in a form that compilers vectorise.
+//! The two element types of the kernels, and their activation functions in a form that compilers vectorise.
 
 use candle_core::WithDType;
 use std::ops::Neg;
 
-/// `f32` for work, `f64` for gradient checks.
+/// The element type of a kernel: `f32` in use, `f64` in gradient checks.
 pub(crate) trait Real: WithDType + Neg<Output = Self> + std::iter::Sum {
     /// `1 / (1 + exp(-x))`.
     fn sigmoid(self) -> Self;
@@ -11,9 +11,9 @@ pub(crate) trait Real: WithDType + Neg<Output = Self> + std::iter::Sum {
     fn hyperbolic_tangent(self) -> Self;
     /// Square root.
     fn square_root(self) -> Self;
-    /// Natural exponential in a form that vectorises, within 2 units in the last place.
+    /// Natural exponential; for `f32` it vectorises and is within 2 units in the last place.
     fn quick_exponential(self) -> Self;
-    /// Distribution and density of the standard normal.
+    /// Distribution function and density of the standard normal.
     fn normal(self) -> (Self, Self);
 }
 
@@ -36,7 +36,7 @@ impl Real for f32 {
     }
     #[inline(always)]
     fn normal(self) -> (f32, f32) {
-        // The error function by five terms (Abramowitz and Stegun 7.1.26), within 1.5e-7.
+        // The error function by a five-term polynomial (Abramowitz and Stegun 7.1.26), within 1.5e-7.
         let t = 1.0 / (1.0 + 0.327_591_1 * std::f32::consts::FRAC_1_SQRT_2 * self.abs());
         let p = 1.061_405_4;
         let p = p * t - 1.453_152_1;
@@ -68,13 +68,13 @@ impl Real for f64 {
     }
 }
 
-/// Runs a closure compiled for the widest vector unit of the machine; the closure's loops then vectorise.
+/// Runs a closure compiled for the widest vector unit of the machine, so that its loops vectorise.
 #[inline(always)]
 pub(crate) fn vectorised<R>(closure: impl FnOnce() -> R) -> R {
     pulp::Arch::new().dispatch(closure)
 }
 
-/// Eight running sums keep the additions of a dot product independent, so that they vectorise in a fixed order.
+/// A dot product in 32 independent running sums: this vectorises, and the order of additions is fixed.
 #[inline(always)]
 pub(crate) fn dot<T: Real>(a: &[T], b: &[T]) -> T {
     const LANES: usize = 32;
@@ -93,7 +93,7 @@ pub(crate) fn dot<T: Real>(a: &[T], b: &[T]) -> T {
 /// `exp` by range reduction and a polynomial, within 2 units in the last place, without branches or calls.
 #[inline(always)]
 fn fast_exp(x: f32) -> f32 {
-    // Adding and subtracting 1.5 · 2^23 rounds to an integer whose bits stand in the low end of the sum.
+    // Adding 1.5 · 2^23 rounds to an integer and leaves its bits at the low end of the sum.
     const ROUND: f32 = 12_582_912.0;
     let x = x.clamp(-87.0, 88.0);
     let shifted = x * std::f32::consts::LOG2_E + ROUND;
@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn squashing_functions_agree_with_the_standard_library_over_their_whole_range() {
+    fn activation_functions_agree_with_the_standard_library_over_their_whole_range() {
         for step in -20_000..=20_000 {
             let x = step as f32 * 0.005;
             let sigmoid = 1.0 / (1.0 + (-f64::from(x)).exp());

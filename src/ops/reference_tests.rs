@@ -1,5 +1,5 @@
-//! The BiLSTM and the character convolution give PyTorch's values and gradients, in both precisions; and what the
-//! tests of larger parts need to be held against PyTorch or finite differences in the same way.
+//! Tests that the BiLSTM and the character convolution match PyTorch's values and gradients in both precisions. Also
+//! holds the helpers with which other tests compare with PyTorch or with finite differences.
 
 #![allow(clippy::unwrap_used)]
 
@@ -11,13 +11,13 @@ use candle_core::{DType, Device, Result, Tensor, Var};
 use serde_json::Value;
 use std::sync::Arc;
 
-/// One file of `tools/reference/values/`, as `tools/reference/generate.py` wrote it. A name that is not there fails the test that asks for it.
+/// One file of `tools/reference/values/`, as written by `tools/reference/generate.py`. A missing name panics.
 pub(crate) struct Reference {
     entries: Value,
 }
 
 impl Reference {
-    /// The file with this text.
+    /// Parses the text of a file.
     pub(crate) fn new(text: &str) -> Self {
         Self { entries: serde_json::from_str(text).unwrap() }
     }
@@ -30,12 +30,12 @@ impl Reference {
         Tensor::from_vec(values, shape, &Device::Cpu).unwrap()
     }
 
-    /// A plain entry: a number, or lists of numbers.
+    /// An entry without a shape: a number, or nested lists of numbers.
     pub(crate) fn plain<T: serde::de::DeserializeOwned>(&self, name: &str) -> T {
         serde_json::from_value(self.entry(name).clone()).unwrap()
     }
 
-    /// All names.
+    /// The names of all entries.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.entries.as_object().unwrap().keys().map(String::as_str)
     }
@@ -45,13 +45,13 @@ impl Reference {
     }
 }
 
-/// A variable with these values, to ask for its gradient.
+/// A variable with these values, so that it gets a gradient.
 pub(crate) fn variable(values: &Tensor, dtype: DType) -> Var {
     Var::from_tensor(&values.to_dtype(dtype).unwrap()).unwrap()
 }
 
-/// Compares the gradient of every element of named variables with a central difference of a loss that is made from
-/// them, moving the variables themselves: for whole models, whose variables are not arguments.
+/// Compares the gradient of every element of named variables with a central difference of `loss`. It changes the
+/// variables in place, for whole models whose variables are not arguments.
 pub(crate) fn assert_loss_gradients<'v>(
     vars: impl Iterator<Item = (&'v str, &'v Var)>,
     loss: impl Fn() -> crate::error::Result<Tensor>,
@@ -81,10 +81,10 @@ pub(crate) fn assert_loss_gradients<'v>(
     Ok(())
 }
 
-/// The kernels' own precision for work has its own squashing functions, so it is held against PyTorch too.
+/// The precisions to test, with their tolerances. `f32` has activation functions of its own, so it is compared too.
 const PRECISIONS: [(DType, f64); 2] = [(DType::F64, 1e-11), (DType::F32, 1e-6)];
 
-/// A layer's weights, or their gradients, in our layout: input, recurrent.
+/// A layer's input and recurrent weights, or their gradients, in our layout.
 fn layer(reference: &Reference, prefix: &str, layer: usize) -> Result<[Tensor; 2]> {
     let both = |kind: &str| {
         ["", "_reverse"].map(|direction| reference.tensor(&format!("{prefix}weight_{kind}_l{layer}{direction}")))
@@ -101,7 +101,7 @@ fn bias(reference: &Reference, prefix: &str, kind: &str, layer: usize) -> Result
     Tensor::cat(&[reference.tensor(&name("")), reference.tensor(&name("_reverse"))], 0)
 }
 
-/// The schedule of a batch, the plain row of every packed row, and the packed row of every plain row.
+/// The steps of a batch, the plain row of every packed row, and the packed row of every plain row.
 fn packing(lengths: &[usize]) -> (Steps, Vec<u32>, Vec<u32>) {
     let mut by_length: Vec<usize> = (0..lengths.len()).collect();
     by_length.sort_by_key(|&sentence| std::cmp::Reverse(lengths[sentence]));
@@ -122,7 +122,7 @@ fn packing(lengths: &[usize]) -> (Steps, Vec<u32>, Vec<u32>) {
 }
 
 #[test]
-fn two_bilstm_layers_on_three_unequal_sentences_are_pytorchs() -> Result<()> {
+fn two_bilstm_layers_on_three_unequal_sentences_match_pytorch() -> Result<()> {
     let reference = Reference::new(include_str!("../../tools/reference/values/lstm.json"));
     let (steps, plain_row, packed_row) = packing(&reference.plain::<Vec<usize>>("lengths"));
     for (dtype, tolerance) in PRECISIONS {
@@ -133,7 +133,7 @@ fn two_bilstm_layers_on_three_unequal_sentences_are_pytorchs() -> Result<()> {
         let mut states = select(&rows, &plain_row)?;
         for number in 0..2 {
             let [input, recurrent] = layer(&reference, "", number)?.map(|weights| var(&weights));
-            // PyTorch has two biases that are only ever added; we have their sum.
+            // PyTorch has two biases and adds them; our layer has one bias, their sum.
             let summed = var(&(bias(&reference, "", "ih", number)? + bias(&reference, "", "hh", number)?)?);
             states = bilstm(&linear(&states, &input, &summed)?, &recurrent, &steps)?;
             layers.push([input, recurrent, summed]);
@@ -153,14 +153,14 @@ fn two_bilstm_layers_on_three_unequal_sentences_are_pytorchs() -> Result<()> {
     Ok(())
 }
 
-/// `[filters, dims, 3]` as PyTorch has it, to `[dims, 3 · filters]`.
+/// Converts a filter from PyTorch's `[filters, dims, 3]` to our `[dims, 3 · filters]`.
 fn filter(theirs: &Tensor) -> Result<Tensor> {
     let (filters, dims, window) = theirs.dims3()?;
     theirs.permute((1, 2, 0))?.contiguous()?.reshape((dims, window * filters))
 }
 
 #[test]
-fn the_character_convolution_of_words_at_their_exact_lengths_is_pytorchs() -> Result<()> {
+fn the_character_convolution_of_unequal_words_matches_pytorch() -> Result<()> {
     let reference = Reference::new(include_str!("../../tools/reference/values/char_cnn.json"));
     let words = Arc::new(reference.plain::<Vec<Vec<u32>>>("words"));
     for (dtype, tolerance) in PRECISIONS {

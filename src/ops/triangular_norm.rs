@@ -1,7 +1,8 @@
-//! The lengths of candidate edge vectors when nothing is learnt, for little more than half the arithmetic.
+//! The lengths of candidate edge vectors without gradients, for little more than half the arithmetic.
 //!
-//! `‖x W‖² = x W Wᵀ xᵀ = ‖x L‖²` with the lower triangular `L` of `W Wᵀ = L Lᵀ` (Cholesky). `L` is made once per
-//! model; its zeros need not be multiplied. [`edge_norm`](super::edge_norm::edge_norm) is the plain version of this.
+//! `‖x W‖² = x W Wᵀ xᵀ = ‖x L‖²` with the lower triangular `L` of `W Wᵀ = L Lᵀ` (Cholesky). `L` is computed once per
+//! model, and products with its zeros are skipped. [`edge_norm`](super::edge_norm::edge_norm) computes the same without
+//! `L`.
 
 use super::edge_norm::{EPSILON, FORWARD_TILE, edge_norm, fill_products, pair_rows};
 use super::gemm::{Matrix, Threads, multiply};
@@ -10,7 +11,7 @@ use super::{Segments, for_real, has_kernel, values};
 use candle_core::{Device, Result, Tensor};
 use rayon::prelude::*;
 
-/// Columns multiplied together: what one call of the AVX-512 kernel covers.
+/// Columns per product: what one call of the AVX-512 kernel covers.
 const BLOCK: usize = 64;
 
 /// `[dims, dims]` lower triangular `L` with `L Lᵀ = transform · transformᵀ`, computed in f64.
@@ -23,7 +24,7 @@ pub(crate) fn factor(transform: &Tensor) -> Result<Tensor> {
         for column in 0..=row {
             let (above, left) = (&factor[column * dims..][..column], &factor[row * dims..][..column]);
             let rest = square[row * dims + column] - dot(above, left);
-            // A transform that loses a direction has a pivot of 0, which rounding may turn negative.
+            // A singular transform has a pivot of 0, which rounding can make negative.
             let pivot = factor[column * dims + column];
             factor[row * dims + column] = match row == column {
                 true => rest.max(0.0).sqrt(),
@@ -35,7 +36,7 @@ pub(crate) fn factor(transform: &Tensor) -> Result<Tensor> {
     Tensor::from_vec(factor, (dims, dims), &Device::Cpu)
 }
 
-/// The same values as [`edge_norm`](super::edge_norm::edge_norm) of the transform that `factor` was made from.
+/// The same values as [`edge_norm`](super::edge_norm::edge_norm) of the transform that `factor` comes from.
 pub(crate) fn triangular_norm(
     dependent: &Tensor,
     head: &Tensor,
@@ -100,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn a_transform_that_loses_a_direction_is_no_obstacle() -> Result<()> {
+    fn a_singular_transform_gives_the_right_lengths() -> Result<()> {
         let segments = Segments::new(vec![4]);
         let (dependent, head) = (random_var(&[4, 6], 1)?, random_var(&[4, 6], 2)?);
         let flat = random_var(&[6, 1], 3)?.matmul(random_var(&[1, 6], 4)?.as_tensor())?;

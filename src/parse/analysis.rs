@@ -1,4 +1,4 @@
-//! An analysis: a parse with all that led to it, from which everything that is explained follows.
+//! An analysis: a parse with the scores and states behind it, from which explanations are computed.
 
 use super::{Parse, Parser, probability};
 use crate::edge::States;
@@ -6,27 +6,27 @@ use crate::error::Result;
 use crate::evidence::Side;
 use crate::task::Task;
 
-/// Heads of each word, the best by the summed support, that other rules choose from.
+/// The number of heads per word, best first by the summed support, that non-linear rules choose from.
 pub(crate) const CANDIDATE_HEADS: usize = 6;
 
-/// A parse with all that led to it.
+/// A parse with the scores and states behind it.
 #[derive(Clone, Debug)]
 pub struct Analysis {
-    /// What the parser decided.
+    /// The parse.
     pub parse: Parse,
-    /// Scores of the heads, `[dependent][head]`, minus infinity for those that the rule did not consider; the row of
-    /// ROOT means nothing.
+    /// Scores of the heads, `[dependent][head]`; minus infinity for heads that the rule did not consider. The row of
+    /// ROOT is not used.
     pub(crate) head_scores: Vec<f32>,
-    /// Scores of every label for the head that was chosen, `[word][label]`, from the first word on.
+    /// Scores of every label for the chosen head, `[word][label]`, from the first word on.
     pub(crate) label_scores: Vec<f32>,
-    /// The sentence as the head model sees it, a row for each position.
+    /// The states of the sentence under the head model, one row per position.
     pub(super) head_states: States,
-    /// The sentence as the label model sees it, a row for each position.
+    /// The states of the sentence under the label model, one row per position.
     pub(super) label_states: States,
 }
 
 impl Analysis {
-    /// Positions, ROOT included.
+    /// Number of positions, ROOT included.
     pub fn positions(&self) -> usize {
         self.parse.heads.len()
     }
@@ -44,7 +44,7 @@ impl Analysis {
 }
 
 impl Parser {
-    /// An analysis of fast mode as the rule in use decides it.
+    /// Turns an analysis of fast mode into one under the rule in use.
     pub(crate) fn decide(&self, analysis: Analysis) -> Result<Analysis> {
         match self.by.uses_sums() {
             true => Ok(analysis),
@@ -52,7 +52,7 @@ impl Parser {
         }
     }
 
-    /// Decides by comparing with the training edges themselves.
+    /// Decides by comparing with individual training edges.
     fn decide_by_edges(&self, mut analysis: Analysis) -> Result<Analysis> {
         self.require_instances()?;
         let evidence = self.evidence()?;
@@ -68,7 +68,7 @@ impl Parser {
         analysis.head_scores.fill(f32::NEG_INFINITY);
         self.score_heads(&mut analysis, &candidates)?;
         analysis.parse.heads = self.choose_heads(&analysis.head_scores, n);
-        // A tree may need an edge that was not considered.
+        // A tree can need an edge that was not considered.
         let heads = &analysis.parse.heads;
         let unseen = |&word: &usize| analysis.head_scores[word * n + heads[word]] == f32::NEG_INFINITY;
         let needed: Vec<(usize, usize)> = (1..n).filter(unseen).map(|word| (word, heads[word])).collect();
@@ -100,7 +100,7 @@ impl Parser {
         Ok(())
     }
 
-    /// Edges (dependent, head) of a sentence as sides, compared with all training edges.
+    /// The sides of edges (dependent, head) of a sentence, for comparison with all training edges.
     pub(crate) fn sides(&self, task: Task, analysis: &Analysis, edges: &[(usize, usize)]) -> Result<Vec<Side>> {
         let rows = self.vectors(task, analysis, edges)?;
         let dims = self.scorer(task).model().dims();

@@ -1,5 +1,5 @@
-//! A decision: the candidates that the decoder allows, the one that was chosen and the one that came second, under a
-//! rule. Rationales, roll-ups, contrasts and flip sets are functions of a decision and its evidence.
+//! A decision: the candidates that the decoder allows, the chosen one and the runner-up, under a rule. Rationales,
+//! roll-ups, contrasts and flip sets are functions of a decision and its evidence.
 
 use super::{Analysis, Parser, probability};
 use crate::error::{Error, Result};
@@ -7,7 +7,7 @@ use crate::evidence::Side;
 use crate::task::Task;
 use std::sync::OnceLock;
 
-/// What is chosen: a head, or a label.
+/// What a decision chooses: a head or a label.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Choice {
     /// The position of a head, 0 for ROOT.
@@ -16,12 +16,12 @@ pub enum Choice {
     Label(u32),
 }
 
-/// One of the alternatives of a decision.
+/// One candidate of a decision.
 #[derive(Clone, Debug)]
 pub struct Candidate {
-    /// What it is.
+    /// The head or the label.
     pub choice: Choice,
-    /// Its score by the rule.
+    /// Its score under the rule.
     pub score: f64,
     /// Its probability among all heads, or all labels.
     pub probability: f32,
@@ -33,44 +33,44 @@ pub struct Candidate {
 pub struct Decision {
     /// The id of the word.
     pub dependent: usize,
-    /// The head of the word, 0 for ROOT.
+    /// The chosen head of the word, 0 for ROOT.
     pub head: usize,
     candidates: Vec<Candidate>,
-    /// The place of what was chosen.
+    /// The index of the chosen candidate.
     chosen: usize,
-    /// The place of the best of the others; `None` where the decoder allows no other.
+    /// The index of the best other candidate; `None` if the decoder allows no other.
     runner_up: Option<usize>,
 }
 
 impl Decision {
-    /// What was chosen.
+    /// The chosen candidate.
     pub fn chosen(&self) -> &Candidate {
         &self.candidates[self.chosen]
     }
 
-    /// The best of the others; `None` where the decoder allows no other.
+    /// The best other candidate; `None` if the decoder allows no other.
     pub fn runner_up(&self) -> Option<&Candidate> {
         self.runner_up.map(|place| &self.candidates[place])
     }
 
-    /// The others, the best first, of equals the first.
+    /// The other candidates, best first. Ties stay in order.
     pub fn others(&self) -> Vec<&Candidate> {
         let mut others = self.in_order();
         others.sort_by(|a, b| b.score.total_cmp(&a.score));
         others
     }
 
-    /// The others in the order of their positions or numbers.
+    /// The other candidates in the order of their positions or label numbers.
     pub(crate) fn in_order(&self) -> Vec<&Candidate> {
         self.candidates.iter().enumerate().filter(|(at, _)| *at != self.chosen).map(|(_, other)| other).collect()
     }
 
-    /// How much what was chosen is ahead of another candidate; below zero where only the tree as a whole spoke for it.
+    /// The score of the chosen candidate minus that of another. Negative if only the tree constraint decided for it.
     pub fn margin(&self, other: &Candidate) -> f64 {
         self.chosen().score - other.score
     }
 
-    /// Whether another candidate has a higher score, so that not the evidence but the tree as a whole decided.
+    /// Whether another candidate has a higher score, so that the tree constraint decided and not the evidence.
     pub fn is_forced(&self) -> bool {
         self.runner_up().is_some_and(|second| self.margin(second) < 0.0)
     }
@@ -85,8 +85,8 @@ impl Decision {
 }
 
 impl Parser {
-    /// The two decisions about each of some words: its head, and the label of its edge. The sides of what was chosen and
-    /// of the runner-up are computed together; those of other candidates when they are asked for.
+    /// The two decisions about each word: its head, and the label of its edge. The sides of the chosen candidate and of
+    /// the runner-up are computed together; those of other candidates are computed on demand.
     pub(crate) fn decisions(&self, analysis: &Analysis, words: &[usize]) -> Result<Vec<[Decision; 2]>> {
         let n = analysis.positions();
         if let Some(word) = words.iter().find(|&&word| word == 0 || word >= n) {
@@ -151,7 +151,7 @@ impl Parser {
         Ok(())
     }
 
-    /// Which head: all positions but the word itself that the rule considered.
+    /// The head decision: all positions except the word itself that the rule considered.
     fn head_decision(&self, analysis: &Analysis, word: usize) -> Option<Decision> {
         let (scores, chosen) = (analysis.scores_of_heads(word), analysis.parse.heads[word]);
         let allowed = (0..scores.len()).filter(|&head| head != word && scores[head] > f32::NEG_INFINITY);
@@ -160,7 +160,7 @@ impl Parser {
         Decision::new(word, chosen, allowed.map(candidate).collect(), Choice::Head(chosen))
     }
 
-    /// Which label: in a tree, `root` for the edge from ROOT and for no other.
+    /// The label decision: in a tree, `root` is allowed for the edge from ROOT and for no other.
     fn label_decision(&self, analysis: &Analysis, word: usize) -> Option<Decision> {
         let (scores, head) = (analysis.scores_of_labels(word, self.labels().len()), analysis.parse.heads[word]);
         let chosen = self.tables().vocabulary.label(&analysis.parse.labels[word])?;
@@ -176,7 +176,7 @@ impl Candidate {
         Self { choice, score: f64::from(score), probability, side: OnceLock::new() }
     }
 
-    /// The edge that it is, where heads are decided on.
+    /// The edge of the candidate, in a decision about heads.
     fn edge(&self, decision: &Decision) -> Option<(usize, usize)> {
         match self.choice {
             Choice::Head(head) => Some((decision.dependent, head)),

@@ -1,5 +1,5 @@
-//! Parsing: candidates, decisions, heads and labels. Fast mode compares with the summed support; other rules, and
-//! explainable mode, decide again by comparing with the training edges.
+//! Parsing: candidates, decisions, heads and labels. Fast mode compares with the summed support. Other rules, and the
+//! exact mode, decide again by comparing with individual training edges.
 
 mod analysis;
 mod decision;
@@ -25,25 +25,25 @@ use candle_core::Device;
 use rayon::prelude::*;
 use std::sync::Arc;
 
-/// Longer sentences are refused: the candidates grow with the square of the length.
+/// The longest supported sentence: the number of candidates grows with the square of the length.
 pub(crate) const MOST_WORDS: usize = 4000;
 
-/// How heads are chosen from their scores.
+/// How heads are chosen from scores.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Decode {
-    /// The best tree with one root; its root edge, and no other, is labelled `root`.
+    /// The best tree with one root. Only its root edge is labelled `root`.
     #[default]
     Tree,
-    /// The best head of every word by itself, as in the paper; may not be a tree.
+    /// The best head of each word on its own, as in the paper. The result need not be a tree.
     Greedy,
 }
 
-/// How to parse and decide.
+/// The settings of a parser.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Settings {
-    /// How heads are chosen from their scores.
+    /// How heads are chosen from scores.
     pub decode: Decode,
-    /// How similarities become a score; as the model was trained, if not given.
+    /// How similarities become a score; by default as the model was trained.
     pub aggregate: Option<Aggregate>,
     /// How evidence becomes a score.
     pub rule: Rule,
@@ -66,39 +66,39 @@ pub struct Parser {
     tables: Tables,
     pretrained: Pretrained,
     system: System,
-    /// Whether both scorers have the same encoder, which then runs once.
+    /// Whether both scorers share an encoder, which then runs once.
     shared: bool,
     heads: Scorer,
     labels: Scorer,
     decode: Decode,
-    /// The label of edges from ROOT in UD, if the treebank has it.
+    /// The number of the label `root`, if the treebank has it.
     root: Option<usize>,
     by: Weighing,
     /// The training edges that decide; `None` for a bundle without an index.
     evidence: Option<Arc<Evidence>>,
 }
 
-/// What the parser says of one sentence. All vectors start at ROOT, whose values mean nothing.
+/// The parse of one sentence. All vectors start with an entry for ROOT, whose value is not meaningful.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Parse {
-    /// Head of every word.
+    /// The head of every word.
     pub heads: Vec<usize>,
-    /// Label of every edge.
+    /// The label of every edge.
     pub labels: Vec<String>,
-    /// Probability of the head among all positions.
+    /// The probability of the head among all positions.
     pub head_probabilities: Vec<f32>,
-    /// Probability of the label among all labels.
+    /// The probability of the label among all labels.
     pub label_probabilities: Vec<f32>,
 }
 
 impl Bundle {
-    /// A parser that decides as the bundle was trained, by the sum rule.
+    /// A parser with default settings: the sum rule and the best tree.
     pub fn parser(&self) -> Result<Parser> {
         self.parser_with(&Settings::default())
     }
 
-    /// A parser with settings of your own. Where the bundle has an index, the training edges in it decide; the sums that
-    /// training left decide where it has none.
+    /// A parser with custom settings. If the bundle has an index, its training edges decide; otherwise the sums stored
+    /// by training decide.
     pub fn parser_with(&self, settings: &Settings) -> Result<Parser> {
         let evidence = match self.has_index() || !settings.rule.is_linear() || settings.exact {
             true => Some(Arc::new(Evidence::new(self.index()?.clone()))),
@@ -109,7 +109,7 @@ impl Bundle {
 }
 
 impl Parser {
-    /// A parser from a model and the training edges that decide; without these, by the sums that training left.
+    /// A parser from a model and the training edges that decide. Without them, the sums stored by training decide.
     pub(crate) fn new(
         model: &Model,
         evidence: Option<Arc<Evidence>>,
@@ -147,7 +147,7 @@ impl Parser {
         parser.deciding_by(&settings.rule)
     }
 
-    /// The same parser, deciding by another rule.
+    /// The same parser with another rule.
     pub fn deciding_by(&self, rule: &Rule) -> Result<Self> {
         rule.check(self.system.similarity == Similarity::Cosine)
             .map_err(|message| Error::Explanation { message: format!("{message} (this is {})", self.system) })?;
@@ -163,25 +163,25 @@ impl Parser {
         &self.by.rule
     }
 
-    /// Cuts a line of plain text into the words of one sentence, as the training treebank would.
+    /// Splits a line of plain text into the words of one sentence, as in the training treebank.
     pub fn split(&self, line: &str) -> Sentence {
         self.tables.splits.split(line)
     }
 
-    /// Parses sentences, in their order. Heads and labels that they already have are ignored.
+    /// Parses sentences, in order. Existing heads and labels are ignored.
     pub fn parse(&self, sentences: &[Sentence]) -> Result<Vec<Parse>> {
         let analyses = self.analyse(sentences)?;
         Ok(analyses.into_iter().map(|analysis| analysis.map_or_else(Parse::empty, |analysis| analysis.parse)).collect())
     }
 
-    /// Parses sentences and stores what led to each parse; `None` for a sentence without words.
+    /// Parses sentences and keeps the scores and states behind each parse; `None` for a sentence without words.
     pub fn analyse(&self, sentences: &[Sentence]) -> Result<Vec<Option<Analysis>>> {
         let analyses = self.analyse_by_sums(sentences)?;
         let decide = |analysis: Option<Analysis>| analysis.map(|analysis| self.decide(analysis)).transpose();
         analyses.into_par_iter().map(decide).collect()
     }
 
-    /// The same in fast mode, whatever the rule.
+    /// Analyses sentences in fast mode, whatever the rule.
     pub(crate) fn analyse_by_sums(&self, sentences: &[Sentence]) -> Result<Vec<Option<Analysis>>> {
         if let Some(sentence) = sentences.iter().find(|s| s.words().len() > MOST_WORDS) {
             return Err(Error::SentenceTooLong {
@@ -201,7 +201,7 @@ impl Parser {
         Ok(analyses)
     }
 
-    /// The scorer of one of the two decisions.
+    /// The scorer of one of the two tasks.
     pub(crate) fn scorer(&self, task: Task) -> &Scorer {
         match task {
             Task::Heads => &self.heads,
@@ -209,7 +209,7 @@ impl Parser {
         }
     }
 
-    /// The labels it can give; a label's number is its place.
+    /// The labels it can predict. A label's number is its index.
     pub fn labels(&self) -> &[String] {
         self.tables.vocabulary.labels()
     }
@@ -230,7 +230,7 @@ impl Parser {
         })
     }
 
-    /// Refuses a system whose decisions no training edge makes.
+    /// Refuses a system that decides by learnt weights, not by training edges.
     pub(crate) fn require_instances(&self) -> Result<()> {
         let system = self.system;
         if system.inference == Basis::Instances {
@@ -243,7 +243,7 @@ impl Parser {
         Err(Error::Explanation { message })
     }
 
-    /// Sentences as the models read them.
+    /// Sentences as input of the models.
     pub(crate) fn number(&self, sentences: &[Sentence]) -> Result<Vec<Numbered>> {
         self.pretrained.number(&self.tables.vocabulary, sentences)
     }
@@ -261,7 +261,7 @@ impl Parser {
             let n = sentence.len();
             let (rows, after) = rest.split_at((n - 1) * n);
             rest = after;
-            // The decoder's matrix has a row for ROOT too.
+            // The decoder's matrix also has a row for ROOT.
             let matrix = [&vec![0.0; n], rows].concat();
             let heads = self.choose_heads(&matrix, n);
             let probability = |word: usize| probability(&matrix[word * n..][..n], Some(word), heads[word]);
@@ -293,7 +293,7 @@ impl Parser {
         Ok(analyses)
     }
 
-    /// The heads of a sentence of `n` positions from the scores of all candidates, `[dependent][head]`.
+    /// The heads of a sentence with `n` positions, from the scores of all candidates, `[dependent][head]`.
     fn choose_heads(&self, scores: &[f32], n: usize) -> Vec<usize> {
         match self.decode {
             Decode::Tree => tree::best_tree(scores, n),
@@ -309,7 +309,7 @@ impl Parser {
         }
     }
 
-    /// The label of an edge from this head, by the scores of all labels.
+    /// The label of an edge from this head, from the scores of all labels.
     pub(crate) fn choose_label(&self, scores: &[f32], head: usize) -> usize {
         match (self.decode, self.root) {
             (Decode::Tree, Some(root)) if head == 0 => root,
@@ -329,8 +329,8 @@ impl Parse {
         }
     }
 
-    /// Writes heads and labels into the sentence, and probabilities into MISC if asked for. DEPS is cleared: an
-    /// enhanced graph belongs to the analysis that was there before.
+    /// Writes heads and labels into the sentence, and probabilities into MISC if `scores` is set. Clears DEPS, because
+    /// the enhanced graph belongs to the previous annotation.
     pub fn annotate(&self, sentence: &mut Sentence, scores: bool) {
         for (index, word) in sentence.words_mut().iter_mut().enumerate() {
             let position = index + 1;
@@ -345,7 +345,7 @@ impl Parse {
     }
 }
 
-/// The probability of one choice among those not excluded.
+/// The softmax probability of one choice among those not excluded.
 pub(crate) fn probability(scores: &[f32], excluded: Option<usize>, chosen: usize) -> f32 {
     let allowed = || scores.iter().enumerate().filter(|&(at, _)| Some(at) != excluded).map(|(_, &s)| f64::from(s));
     let largest = allowed().fold(f64::NEG_INFINITY, f64::max);
@@ -358,7 +358,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn probabilities_add_up_to_one_without_the_excluded_choice() {
+    fn probabilities_sum_to_one_without_the_excluded_choice() {
         let scores = [1.0, 2.0, 300.0, -4.0];
         let total: f32 = [0, 1, 3].map(|chosen| probability(&scores, Some(2), chosen)).iter().sum();
         assert!((total - 1.0).abs() < 1e-6);

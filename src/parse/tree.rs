@@ -1,14 +1,14 @@
-//! From a matrix of arc scores to heads: greedily, or as the best tree with exactly one word below ROOT.
+//! Decodes a matrix of arc scores to heads: greedily, or as the best tree with exactly one word below ROOT.
 //!
 //! The tree is exact, not a heuristic. Every tree with a single root is one arc from ROOT plus an arborescence over the
-//! words alone, so the words are contracted cycle by cycle (Chu-Liu-Edmonds, growing a path as Gabow and Tarjan do)
-//! until a single node is left; only then is the arc from ROOT chosen, with what it costs to break up each cycle on the
-//! way down to its word already taken into account. Dense rows make that O(n²) time and memory, without recursion.
+//! words. The words are contracted cycle by cycle (Chu-Liu-Edmonds, growing a path as Gabow and Tarjan do) until one
+//! node is left. Then the arc from ROOT is chosen; its weight already includes the cost of breaking up each cycle down
+//! to its word. With dense rows this takes O(n²) time and memory, without recursion.
 
-/// The highest-scoring head of each word on its own: the lowest position among equals, never the word itself.
+/// The highest-scoring head of each word on its own, never the word itself. Ties go to the lowest position.
 ///
-/// `scores` is row-major `[n][n]` with the axes `[dependent][head]`; position 0 is ROOT and `n` is the number of words
-/// plus one. Row 0 and the diagonal are ignored and NaN counts as minus infinity. The result need not be a tree.
+/// `scores` is row-major `[n][n]` with the axes `[dependent][head]`. Position 0 is ROOT, and `n` is the number of words
+/// plus one. Row 0 and the diagonal are ignored, and NaN counts as minus infinity. The result need not be a tree.
 ///
 /// # Panics
 /// If `scores` does not hold `n * n` values.
@@ -16,7 +16,7 @@ pub(crate) fn greedy(scores: &[f32], n: usize) -> Vec<usize> {
     assert_eq!(scores.len(), n * n, "the scores must form a square of side {n}");
     let mut heads = vec![0; n];
     for (dependent, row) in scores.chunks_exact(n.max(1)).enumerate().skip(1) {
-        // ROOT comes first and never is the word itself; `>` is false for NaN, so no word prefers a NaN to it.
+        // Starts with ROOT, which is never the word itself. `>` is false for NaN, so a NaN never replaces it.
         let mut best = if row[0].is_nan() { f32::NEG_INFINITY } else { row[0] };
         for (head, &score) in row.iter().enumerate().skip(1) {
             if head != dependent && score > best {
@@ -30,13 +30,12 @@ pub(crate) fn greedy(scores: &[f32], n: usize) -> Vec<usize> {
 
 /// The heads of the tree with the highest summed score among all trees that attach exactly one word to ROOT.
 ///
-/// `scores` is laid out as for [`greedy`]; the result has length `n`, with `heads[0] == 0`. Sums are taken in f64.
-/// A tree comes out whatever the scores are: NaN counts as minus infinity, and among trees that cannot avoid infinite
-/// arcs the one with the fewest of minus infinity (less those of plus infinity) wins, then the finite sum decides.
+/// `scores` has the layout of [`greedy`]. The result has length `n`, with `heads[0] == 0`. Sums are in f64. The result
+/// is a tree whatever the scores are. NaN counts as minus infinity. Trees are compared first by their number of plus
+/// infinities minus minus infinities, then by their finite sum.
 ///
-/// Ties: where the greedy heads already are such a tree, they are the answer. Otherwise each choice between arcs that
-/// are equally good at that moment falls on the lower head, then on the lower dependent; so the same scores always give
-/// the same tree.
+/// Ties: if the greedy heads form such a tree, they are the result. Otherwise each choice between arcs of equal weight
+/// takes the lower head, then the lower dependent. So equal scores always give the same tree.
 ///
 /// # Panics
 /// If `scores` does not hold `n * n` values.
@@ -45,7 +44,8 @@ pub(crate) fn best_tree(scores: &[f32], n: usize) -> Vec<usize> {
     if is_tree(&heads) { heads } else { Contraction::new(scores, n).solve() }
 }
 
-/// Whether every word reaches ROOT by its heads and exactly one of them does so at once. No words at all are a tree.
+/// Whether every word reaches ROOT by its heads and exactly one word is attached to ROOT. A sentence without words is a
+/// tree.
 pub(crate) fn is_tree(heads: &[usize]) -> bool {
     const UNSEEN: usize = 0;
     let n = heads.len();
@@ -55,7 +55,7 @@ pub(crate) fn is_tree(heads: &[usize]) -> bool {
     if heads[1..].iter().filter(|&&head| head == 0).count() != 1 {
         return false;
     }
-    // Each walk upwards leaves its own mark; meeting it again is a cycle, meeting an older one is known ground.
+    // Each walk upwards leaves its own mark. Meeting its own mark again is a cycle; meeting an older one ends the walk.
     let mut walk_of = vec![UNSEEN; n];
     for start in 1..n {
         let mut position = start;
@@ -73,8 +73,8 @@ pub(crate) fn is_tree(heads: &[usize]) -> bool {
     true
 }
 
-/// What an arc is worth. Infinities are counted apart, so that subtracting them from each other stays meaningful;
-/// the derived order compares them first.
+/// The weight of an arc. Infinities are counted separately, so that they can be subtracted from each other. The derived
+/// order compares them first.
 #[derive(Clone, Copy, PartialEq, PartialOrd)]
 struct Weight {
     infinite: i64,
@@ -102,8 +102,8 @@ impl Weight {
     }
 }
 
-/// An arc between two positions of the sentence, kept as such however deep its ends have been contracted.
-/// The order of the fields is the rule for ties.
+/// An arc between two positions of the sentence, unchanged by contraction of its ends. The order of the fields defines
+/// the tie-break.
 #[derive(Clone, Copy, PartialEq, PartialOrd)]
 struct Arc {
     head: u32,
@@ -116,23 +116,23 @@ impl Arc {
     }
 }
 
-/// The words while they are being contracted.
+/// The state of the contraction.
 ///
-/// A *node* is a word (nodes `1..n`) or a contracted cycle (nodes from `n` on, so that a cycle always has a higher
-/// number than what is in it). Each node not yet inside another has a *slot*: a row and a column of `arcs`.
+/// A *node* is a word (nodes `1..n`) or a contracted cycle (nodes from `n` on, so that a cycle has a higher number than
+/// its members). Each node that is not inside another has a *slot*: a row and a column of `arcs`.
 struct Contraction<'a> {
     scores: &'a [f32],
     n: usize,
     /// `[dependent slot][head slot]`: the best arc between the two nodes.
     arcs: Vec<Arc>,
-    /// Per word: what the arcs already chosen around it are worth and an arc that enters here would give up.
+    /// Per word: the weight of the chosen arcs that an arc entering at this word would replace.
     given_up: Vec<Weight>,
     /// The slots in use, ascending.
     slots: Vec<usize>,
-    /// Per slot: its node, and the words inside.
+    /// Per slot: its node, and the words inside it.
     node: Vec<usize>,
     words: Vec<Vec<u32>>,
-    /// Per node: the cycle it went into (0 while there is none), and the chosen arc that enters it.
+    /// Per node: the cycle that contains it (0 if none), and the chosen arc that enters it.
     cycle: Vec<usize>,
     entering: Vec<Arc>,
 }
@@ -153,7 +153,7 @@ impl<'a> Contraction<'a> {
     }
 
     fn solve(mut self) -> Vec<usize> {
-        // Each slot on the path has the next one as its head, until one leads back and closes a cycle.
+        // Each slot on the path has the next one as its head, until one leads back to the path and closes a cycle.
         let mut tip = 1;
         let mut path = vec![tip];
         while self.slots.len() > 1 {
@@ -171,7 +171,7 @@ impl<'a> Contraction<'a> {
         self.expand()
     }
 
-    /// Makes one node of a cycle of slots, in the slot of the first.
+    /// Contracts a cycle of slots into one node, in the slot of the first.
     fn contract(&mut self, cycle: &[usize]) {
         let (first, n) = (cycle[0], self.n);
         let new_node = self.cycle.len();
@@ -200,8 +200,8 @@ impl<'a> Contraction<'a> {
         self.entering.push(Arc::new(0, 0));
     }
 
-    /// Opens the cycles from the outermost inwards: the arc that enters a cycle replaces the one inside it that leads
-    /// to the same node.
+    /// Expands the cycles from the outermost inwards. The arc that enters a cycle replaces the cycle's own arc into the
+    /// same node.
     fn expand(mut self) -> Vec<usize> {
         for node in (self.n..self.cycle.len()).rev() {
             let arc = self.entering[node];
@@ -214,7 +214,7 @@ impl<'a> Contraction<'a> {
         self.entering[..self.n].iter().map(|arc| arc.head as usize).collect()
     }
 
-    /// The arc that gains most, with the slot it was proposed for; every caller proposes at least one.
+    /// The arc with the highest weight, with its slot. Every caller proposes at least one arc.
     fn best(&self, proposals: impl Iterator<Item = (usize, Arc)>) -> (usize, Arc) {
         let mut best = (0, Arc::new(0, 0));
         let mut most = Weight::BELOW_ALL;

@@ -1,9 +1,9 @@
-//! The nearest neighbours: only the nearest training edges of all count, by their similarity. For a label, those of
-//! them that have it.
+//! The k-nearest-neighbours rule: only the nearest of all training edges count, by their similarity. For a label, only
+//! those among them that have it.
 
 use super::{Scale, Scoring};
 
-/// The mean of the nearest similarities.
+/// The sum of the nearest similarities, divided by `neighbors`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Knn {
     pub(super) neighbors: usize,

@@ -1,8 +1,8 @@
 //! Rules: how evidence becomes a score. Each training edge contributes a number to a side of a decision, and the
 //! numbers add up.
 //!
-//! A rule is one file that implements [`Scoring`]; parsing, explaining, training, the laboratory and the server ask
-//! nothing else about it. To add one, write its file and name it in [`Rule::named`].
+//! A rule is one file that implements [`Scoring`]. Parsing, explaining, training, the laboratory and the server use
+//! only this interface. To add a rule, write its file and add its name to [`Rule::named`].
 
 mod knn;
 mod nca;
@@ -17,50 +17,50 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// What a rule is: the contribution of one training edge to a side, the total, and the score that the total stands for.
+/// The interface of a rule: the contribution of one training edge to a side, the total, and the score of a total.
 pub trait Scoring: fmt::Debug + Send + Sync {
-    /// The name in options, files and answers.
+    /// The name in options, files and responses.
     fn name(&self) -> &'static str;
 
     /// The rule in one sentence.
     fn describe(&self) -> String;
 
-    /// The setting of the rule, as requests and answers write it.
+    /// The setting of the rule, as written in requests and responses.
     fn setting(&self) -> Option<(&'static str, serde_json::Value)> {
         None
     }
 
-    /// How many of the nearest training edges count; `None` if all do.
+    /// The number of nearest training edges that count; `None` if all do.
     fn neighbors(&self) -> Option<usize> {
         None
     }
 
-    /// What one training edge with this similarity contributes to a side for which `count` training edges count.
+    /// The contribution of one training edge with this similarity to a side with `count` counted training edges.
     fn contribution(&self, similarity: f32, scale: Scale, count: u64) -> f64;
 
-    /// All that training edges with these similarities contribute, added in their order.
+    /// The total of training edges with these similarities, added in order.
     fn total(&self, similarities: &[f32], scale: Scale, count: u64) -> f64 {
         similarities.iter().fold(0.0, |sum, &similarity| sum + self.contribution(similarity, scale, count))
     }
 
-    /// The score that a total stands for. Probabilities are computed from scores.
+    /// The score of a total. Probabilities are computed from scores.
     fn score(&self, total: f64) -> f64 {
         total
     }
 
-    /// Whether a contribution is the similarity times a constant. Then a total is the similarity to a summed vector,
-    /// and no training edge has to be looked at.
+    /// Whether a contribution is the similarity times a constant. A total is then the similarity to a summed vector,
+    /// and no single training edge has to be read.
     fn is_linear(&self) -> bool {
         false
     }
 
-    /// Refuses settings by which nothing can be decided, and similarities it cannot use: cosines, or dot products.
+    /// Refuses invalid settings, and similarities that the rule does not support: `cosine` is false for dot products.
     fn check(&self, _cosine: bool) -> std::result::Result<(), String> {
         Ok(())
     }
 
     /// The differentiable scores of candidates from their similarities `[candidates, edges]` to support edges, for a
-    /// model that learns to decide by this rule; `None` if the paper's loss is all there is to learn.
+    /// model trained for this rule. `None` if the paper's loss applies.
     fn training_scores(&self, _similarities: &Tensor) -> Option<candle_core::Result<Tensor>> {
         None
     }
@@ -72,11 +72,11 @@ pub trait Scoring: fmt::Debug + Send + Sync {
 pub enum Aggregate {
     /// Their mean: labels compete by similarity alone.
     Mean,
-    /// Their sum, as the paper's formulas have it: frequent labels score in proportion to their frequency.
+    /// Their sum, as in the paper's formulas: the score of a label grows with its frequency.
     Sum,
 }
 
-/// How the similarities of a model count: the factor τ of cosine systems, and whether scores are sums or means.
+/// How the similarities of a model are scaled: the factor τ of cosine systems, and sum or mean.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scale {
     /// τ for cosine, 1 for dot products.
@@ -109,19 +109,19 @@ impl Scale {
 pub struct Rule(Arc<dyn Scoring>);
 
 impl Rule {
-    /// The temperature of `nca` unless one is given.
+    /// The default temperature of `nca`.
     pub const TEMPERATURE: f32 = 256.0;
-    /// The number of neighbours of `knn` unless one is given.
+    /// The default number of neighbours of `knn`.
     pub const NEIGHBORS: usize = 10;
-    /// The names of the rules that come with citree.
+    /// The names of the built-in rules.
     pub const NAMES: [&'static str; 3] = ["sum", "nca", "knn"];
 
-    /// As the paper: every training edge counts by its similarity.
+    /// The paper's rule: every training edge counts by its similarity.
     pub fn sum() -> Self {
         Self(Arc::new(sum::Sum))
     }
 
-    /// Every training edge counts by exp(temperature · cosine), so that near ones count for most.
+    /// Every training edge counts by exp(temperature · cosine), so near edges dominate.
     pub fn nca(temperature: f32) -> Result<Self> {
         Self::own(nca::Nca { temperature })
     }
@@ -131,14 +131,14 @@ impl Rule {
         Self::own(knn::Knn { neighbors })
     }
 
-    /// A rule of your own.
+    /// A custom rule.
     pub fn own(scoring: impl Scoring + 'static) -> Result<Self> {
         let rule = Self(Arc::new(scoring));
         rule.check(true).map_err(|message| Error::Explanation { message })?;
         Ok(rule)
     }
 
-    /// A rule by its name, with the settings given or the usual ones; a setting of another rule is refused.
+    /// A rule by name, with the given or default settings. A setting of another rule is an error.
     pub fn named(name: &str, temperature: Option<f32>, neighbors: Option<usize>) -> Result<Self> {
         let rule = match name {
             "sum" => Self::sum(),
@@ -190,7 +190,7 @@ impl fmt::Display for Rule {
     }
 }
 
-/// Written as `{"name": "nca", "temperature": 256.0}`.
+/// Serialises as `{"name": "nca", "temperature": 256.0}`.
 impl Serialize for Rule {
     fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
@@ -216,7 +216,7 @@ impl<'de> Deserialize<'de> for Rule {
     }
 }
 
-/// A rule as a configuration writes it: its name alone.
+/// Serialises a rule in a configuration: its name alone.
 pub(crate) mod by_name {
     use super::Rule;
     use serde::de::Error as _;

@@ -1,10 +1,10 @@
-//! Neighbourhood component analysis: every training edge counts by exp(temperature · cosine), so that near ones count
-//! for most and far ones for almost nothing.
+//! Neighbourhood component analysis: every training edge counts by exp(temperature · cosine), so near edges dominate
+//! and far ones count for almost nothing.
 
 use super::{Scale, Scoring};
 use candle_core::{D, Tensor};
 
-/// The log of the sum, or the mean, of exp(temperature · cosine).
+/// The log of the sum, or of the mean, of exp(temperature · cosine).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Nca {
     pub(super) temperature: f32,
@@ -25,7 +25,7 @@ impl Scoring for Nca {
     }
 
     fn contribution(&self, similarity: f32, scale: Scale, count: u64) -> f64 {
-        // Less 1, the highest cosine, so that nothing overflows; `score` adds it again.
+        // Subtracts 1, the highest cosine, so that nothing overflows; `score` adds it back.
         scale.share(count) * (f64::from(self.temperature) * (f64::from(similarity) - 1.0)).exp()
     }
 

@@ -1,4 +1,4 @@
-//! The paper's rule: every training edge counts by its similarity, so that a total is the similarity to a summed vector.
+//! The paper's rule: every training edge counts by its similarity, so a total is the similarity to a summed vector.
 
 use super::{Scale, Scoring};
 

@@ -1,3 +1,5 @@
+//! Tests of the built-in rules: totals, scores, serialisation and refused settings.
+
 #![allow(clippy::unwrap_used)]
 use super::*;
 
@@ -18,7 +20,7 @@ fn a_total_is_the_sum_of_the_contributions() {
 }
 
 #[test]
-fn scores_are_those_of_the_formulas() {
+fn scores_match_their_formulas() {
     let [sum, nca, knn] = rules();
     let total = |rule: &Rule| rule.score(rule.total(&[1.0, 0.5], MEAN, 2));
     assert_eq!(total(&sum), 64.0 * 0.75);
@@ -35,7 +37,7 @@ fn a_sum_instead_of_a_mean_grows_with_the_number_of_edges() {
 }
 
 #[test]
-fn a_rule_is_written_with_its_setting_and_reads_back_equal() {
+fn a_rule_round_trips_with_its_setting() {
     for rule in rules() {
         let text = serde_json::to_string(&rule).unwrap();
         assert_eq!(serde_json::from_str::<Rule>(&text).unwrap(), rule, "{text}");
@@ -45,7 +47,7 @@ fn a_rule_is_written_with_its_setting_and_reads_back_equal() {
 }
 
 #[test]
-fn what_cannot_decide_is_refused() {
+fn invalid_rules_and_settings_are_refused() {
     for text in [
         r#"{"name":"nca","temperature":0}"#,
         r#"{"name":"nca","neighbors":3}"#,

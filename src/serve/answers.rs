@@ -1,4 +1,4 @@
-//! The JSON that the API answers with, but for explanations, which look as `citree explain --format json` prints them.
+//! The JSON responses of the API, except explanations, which have the format of `citree explain --format json`.
 
 use super::problem::Problem;
 use super::snapshot::Snapshot;
@@ -7,16 +7,16 @@ use crate::treebank::Sentence;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// Sentences, parsed.
+/// Parsed sentences.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct Parsed {
-    /// The generation of the index that was asked.
+    /// The generation of the index that was used.
     pub(super) generation: u64,
-    /// One for each sentence that has words.
+    /// One entry per sentence that has words.
     pub(super) sentences: Vec<ParsedSentence>,
 }
 
-/// A sentence, parsed.
+/// A parsed sentence.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct ParsedSentence {
     /// Its `sent_id`, if it has one.
@@ -38,12 +38,12 @@ impl From<Explanation> for ParsedSentence {
     }
 }
 
-/// Sentences, explained.
+/// Explained sentences.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct Explained {
-    /// The generation of the index that was asked; edge numbers are of this one.
+    /// The generation of the index that was used. Edge numbers refer to it.
     pub(super) generation: u64,
-    /// One for each sentence that has words, as `citree explain --format json` prints it.
+    /// One entry per sentence that has words, as printed by `citree explain --format json`.
     #[schema(value_type = Vec<Object>)]
     pub(super) sentences: Vec<Answer>,
 }
@@ -51,24 +51,24 @@ pub(super) struct Explained {
 /// Edges with their neighbours.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct Neighbors {
-    /// The generation of the index that was asked; edge numbers are of this one.
+    /// The generation of the index that was used. Edge numbers refer to it.
     pub(super) generation: u64,
-    /// One for each edge, as `citree neighbors` prints it.
+    /// One entry per edge, as printed by `citree neighbors`.
     pub(super) edges: Vec<NamedEdge>,
 }
 
 /// A training edge in its sentence.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct TrainingEdge {
-    /// The generation of the index that the numbers are of.
+    /// The generation of the index that the numbers refer to.
     generation: u64,
     /// Its number.
     edge: u32,
     /// The number of its sentence.
     sentence: u32,
-    /// The `sent_id` of its sentence; empty where the treebank gives none.
+    /// The `sent_id` of its sentence; empty if the treebank has none.
     sent_id: String,
-    /// The document of its sentence; empty where the treebank names none.
+    /// The document of its sentence; empty if the treebank has none.
     document: String,
     /// The words of its sentence; the word with id `i` is `words[i - 1]`.
     words: Vec<String>,
@@ -101,30 +101,30 @@ impl TrainingEdge {
 /// A training sentence with its gold tree.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct TrainingSentence {
-    /// The generation of the index that the numbers are of.
+    /// The generation of the index that the numbers refer to.
     generation: u64,
     /// Its number.
     pub(super) sentence: u32,
-    /// Its `sent_id`; empty where the treebank gives none.
+    /// Its `sent_id`; empty if the treebank has none.
     pub(super) sent_id: String,
-    /// The document it is in; empty where the treebank names none.
+    /// Its document; empty if the treebank has none.
     pub(super) document: String,
-    /// The text as written; empty where the treebank does not have it.
+    /// The text as written; empty if the treebank has none.
     pub(super) text: String,
-    /// Its words, the first has id 1.
+    /// Its words; the first has id 1.
     pub(super) words: Vec<TrainingWord>,
 }
 
 /// A word of a training sentence with its gold edge.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct TrainingWord {
-    /// As written.
+    /// The word as written.
     pub(super) form: String,
     /// The id of its gold head, 0 for ROOT.
     pub(super) head: usize,
     /// Its gold label.
     pub(super) label: String,
-    /// The number of its edge; none where its label was not trained with.
+    /// The number of its edge; null if the model does not know its label.
     pub(super) edge: Option<u32>,
 }
 
@@ -146,7 +146,7 @@ impl TrainingSentence {
         })
     }
 
-    /// The same for CoNLL-U, which then has forms, heads and labels.
+    /// The sentence for CoNLL-U, with forms, heads and labels only.
     pub(super) fn conllu(&self) -> Sentence {
         let mut sentence = Sentence::from_forms(self.words.iter().map(|word| word.form.as_str()));
         for (word, own) in sentence.words_mut().iter_mut().zip(&self.words) {
@@ -161,14 +161,14 @@ impl TrainingSentence {
     }
 }
 
-/// Training sentences that were looked for.
+/// The result of a search for training sentences.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct FoundSentences {
-    /// The generation of the index that the numbers are of.
+    /// The generation of the index that the numbers refer to.
     pub(super) generation: u64,
-    /// How many there are in all.
+    /// The total number of matching sentences.
     pub(super) total: usize,
-    /// Some of them.
+    /// The requested part of them.
     pub(super) sentences: Vec<FoundSentence>,
 }
 
@@ -177,16 +177,16 @@ pub(super) struct FoundSentences {
 pub(super) struct FoundSentence {
     /// Its number.
     pub(super) sentence: u32,
-    /// Its `sent_id`; empty where the treebank gives none.
+    /// Its `sent_id`; empty if the treebank has none.
     pub(super) sent_id: String,
-    /// The text as written, or its words where the treebank does not have it.
+    /// The text as written, or its words if the treebank has no text.
     pub(super) text: String,
 }
 
-/// What is served.
+/// The status of the server and the facts of its bundle.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct Ready {
-    /// `ready`, or `stopping` while open requests are finished.
+    /// `ready`, or `stopping` while open requests finish.
     pub(super) status: &'static str,
     /// The name of the bundle.
     pub(super) bundle: String,
@@ -194,13 +194,13 @@ pub(super) struct Ready {
     pub(super) generation: u64,
     /// The fingerprint of its model, in hexadecimal.
     pub(super) fingerprint: String,
-    /// Which of the paper's systems it is.
+    /// The name of its system in the paper, such as `IIc`.
     pub(super) system: String,
     /// Training edges that can be cited.
     pub(super) edges: u64,
-    /// Training sentences that they are from.
+    /// Training sentences in the index.
     pub(super) sentences: u32,
-    /// Labels it can give.
+    /// Labels that it can predict.
     pub(super) labels: usize,
     /// The version of citree.
     pub(super) version: &'static str,

@@ -1,4 +1,4 @@
-//! The API: sentences in, parses, explanations and neighbours out.
+//! The API handlers for sentences: parses, explanations and neighbours.
 
 use super::App;
 use super::answers::{Explained, Neighbors, Parsed, ParsedSentence};
@@ -13,10 +13,10 @@ use axum::http::StatusCode;
 use axum::http::header::{ACCEPT, HeaderMap};
 use axum::response::Response;
 
-/// How much work a contrast is, in words: all training edges are compared and sorted.
+/// The cost of a contrast, in words: it compares and sorts all training edges.
 pub(super) const CONTRASTING: usize = 100;
 
-/// The forms that an answer can have.
+/// The formats of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Format {
     Json,
@@ -35,7 +35,7 @@ impl Format {
         }
     }
 
-    /// The first of those offered that the client accepts; JSON where it does not care.
+    /// The first offered format that the client accepts; JSON if it has no preference.
     pub(super) fn accepted(headers: &HeaderMap, offered: &[Self]) -> Result<Self, Problem> {
         let accepts: Vec<&str> = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok()).collect();
         let accepts = accepts.join(",");
@@ -56,8 +56,8 @@ impl Format {
 
 /// Parse sentences.
 ///
-/// Decides by the sum rule, as `citree parse` does. Plain text and CoNLL-U can also be sent as they are, with `Content-Type`
-/// `text/plain` or `text/x-conllu`; with `Accept: text/x-conllu` the answer is CoNLL-U, with the probabilities in MISC.
+/// Uses the sum rule, like `citree parse`. The body can also be plain text or CoNLL-U, with `Content-Type` `text/plain`
+/// or `text/x-conllu`. With `Accept: text/x-conllu` the response is CoNLL-U, with the probabilities in MISC.
 #[utoipa::path(
     post, path = "/v1/parse", tag = "sentences", operation_id = "parse",
     request_body(content((ParseRequest = "application/json"), (String = "text/plain"), (String = "text/x-conllu"))),
@@ -88,10 +88,10 @@ pub(super) async fn parse(State(app): State<App>, http: Request) -> Result<Respo
 
 /// Explain the edges of sentences.
 ///
-/// For every edge the training edges most like it, how far they carry its head and its label, and the rest that
-/// `citree explain` says. Each sentence is the object that `citree explain --format json` prints. With `Accept` the answer is
-/// also `text/x-conllu` (citations in MISC), `text/html` (a page that needs nothing else) or `image/svg+xml` (the tree of the
-/// first sentence).
+/// For every edge: the most similar training edges, how much of its head and label decisions they account for, and
+/// everything else that `citree explain` reports. Each sentence is the object that `citree explain --format json`
+/// prints. With `Accept` the response can also be `text/x-conllu` (citations in MISC), `text/html` (a self-contained
+/// page) or `image/svg+xml` (the tree of the first sentence).
 #[utoipa::path(
     post, path = "/v1/explain", tag = "sentences", operation_id = "explain",
     request_body(content((ExplainRequest = "application/json"), (String = "text/plain"), (String = "text/x-conllu"))),
@@ -140,7 +140,7 @@ fn explained(context: &Context<'_>, question: &Question, format: Format, title: 
 
 /// Find the training edges nearest to edges.
 ///
-/// To those of some sentences, predicted or their own, or to one training edge. Each edge is the object that
+/// The edges are those of some sentences, predicted or given, or one training edge. Each edge is the object that
 /// `citree neighbors` prints.
 #[utoipa::path(
     post, path = "/v1/neighbors", tag = "sentences", operation_id = "neighbors",
@@ -171,7 +171,7 @@ pub(super) async fn neighbors(State(app): State<App>, http: Request) -> Result<R
     let sentences = request.sentences(snapshot.explainer.parser(), app.limits())?;
     let words = sentences.iter().map(|sentence| sentence.words().len()).sum::<usize>();
     let more = words * if request.exact { COMPARING } else { 1 };
-    // What is looked up decides by itself whether it parses, so the sentences are not read beforehand.
+    // The lookup parses the sentences itself if it needs to, so they are not analysed in advance.
     let answer = move |context: &Context<'_>| {
         let found = context.explainer.neighbors(&sentences, query)?;
         let mut edges = Vec::new();

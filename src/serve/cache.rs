@@ -1,4 +1,4 @@
-//! A cache of analyses by slow rules, for the next click on an edge of the same sentences.
+//! A cache of analyses under slow rules, for repeated requests about the same sentences, such as clicks on their edges.
 
 use super::snapshot::Snapshot;
 use crate::parse::Analysis;
@@ -7,19 +7,19 @@ use crate::treebank::Sentence;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
-/// Requests in the cache; the analyses of long sentences take some megabytes each.
+/// The number of requests in the cache. The analyses of long sentences take some megabytes each.
 const MOST: usize = 16;
 
 /// The analyses of the sentences of a request.
 pub(super) type Analyses = Arc<Vec<Option<Analysis>>>;
 
-/// The last few requests, the newest first.
+/// The most recently used requests, newest first.
 #[derive(Debug, Default)]
 pub(super) struct AnalysisCache {
     entries: Mutex<VecDeque<(Key, Analyses)>>,
 }
 
-/// What an analysis depends on.
+/// Everything that an analysis depends on.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Key {
     generation: u64,
@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_few_are_cached_and_another_generation_or_rule_is_another_analysis() {
+    fn recent_analyses_are_cached_by_generation_rule_and_words() {
         let cache = AnalysisCache::default();
         cache.put(key(1, "first"), &Arc::new(vec![None]));
         assert!(cache.get(&key(1, "first")).is_some());

@@ -1,5 +1,5 @@
-//! The work of the engine: the sentences of several requests go through the encoder together, then each request is
-//! answered by itself.
+//! The engine's computation. The sentences of several requests are encoded in one batch; then each request is answered
+//! separately.
 
 use super::cache::{Analyses, AnalysisCache, Key};
 use super::engine::{Bounds, Engine, Work};
@@ -13,22 +13,22 @@ use crate::rule::Rule;
 use crate::treebank::Sentence;
 use std::sync::Arc;
 
-/// How much more work a word is by a rule that compares its candidates with every training edge.
+/// The cost factor of a word under a rule that compares its candidates with every training edge.
 pub(super) const COMPARING: usize = 20;
 
-/// A request, ready to be worked on.
+/// A request ready for the engine.
 pub(super) struct QueuedRequest {
-    /// What all of it is answered from.
+    /// The snapshot that the whole response is computed from.
     snapshot: Arc<Snapshot>,
-    /// What it wants parsed; may be empty.
+    /// The sentences to parse; can be empty.
     sentences: Vec<Sentence>,
     /// The rule that decides.
     rule: Rule,
-    /// Work beyond that, in words.
+    /// Additional cost, in words.
     more: usize,
-    /// Whether the same sentences will be asked about again soon, as the page does.
+    /// Whether the client will soon ask about the same sentences again, as the page does. Caches the analysis.
     again: bool,
-    /// Makes the answer; called again, for this request alone, where something failed.
+    /// Computes the response. Called again for this request alone if a batch failed.
     answer: Box<Answer>,
 }
 
@@ -43,12 +43,12 @@ impl QueuedRequest {
         Self { snapshot, sentences, rule, more: 0, again: false, answer: Box::new(answer) }
     }
 
-    /// The same where it is more work than parsing so many words.
+    /// Adds the cost of work beyond parsing, in words.
     pub(super) fn with_more(self, more: usize) -> Self {
         Self { more, ..self }
     }
 
-    /// The same where more will be asked about these sentences.
+    /// Marks that the client will ask about these sentences again.
     pub(super) fn coming_again(self) -> Self {
         Self { again: true, ..self }
     }
@@ -56,15 +56,15 @@ impl QueuedRequest {
 
 type Answer = dyn Fn(&Context<'_>) -> Result<Reply, Problem> + Send + Sync;
 
-/// What an answer is made from.
+/// The input of a response.
 pub(super) struct Context<'a> {
-    /// The bundle.
+    /// The pinned snapshot of the bundle.
     pub(super) snapshot: &'a Snapshot,
-    /// Its explainer, deciding by the rule of the request.
+    /// Its explainer, under the rule of the request.
     pub(super) explainer: &'a Explainer,
     /// The sentences of the request.
     pub(super) sentences: &'a [Sentence],
-    /// Their analyses; `None` for one without words.
+    /// Their analyses; `None` for a sentence without words.
     pub(super) analyses: &'a [Option<Analysis>],
 }
 
@@ -77,13 +77,13 @@ impl<'a> Context<'a> {
 }
 
 impl Context<'_> {
-    /// The sentences that have words as they were analysed, with no edge explained.
+    /// The analysed sentences as explanations without any explained edge.
     pub(super) fn explanations(&self) -> impl Iterator<Item = Explanation> {
         self.analysed().map(|(sentence, analysis)| self.explainer.unexplained(sentence, analysis))
     }
 }
 
-/// The body of an answer.
+/// The content type and the body of a response.
 #[derive(Clone, Debug)]
 pub(super) struct Reply {
     pub(super) kind: &'static str,
@@ -101,28 +101,28 @@ impl Reply {
     }
 }
 
-/// What the engine's threads share.
+/// The state that the engine's threads share.
 pub(super) struct Compute {
     metrics: Arc<Metrics>,
     cache: AnalysisCache,
 }
 
 impl Compute {
-    /// Starts the threads.
+    /// Starts the engine's threads.
     pub(super) fn start(metrics: &Arc<Metrics>, limits: &Limits, threads: usize) -> std::io::Result<Engine<Self>> {
         let bounds =
             Bounds { threads, together: limits.batch, waiting: limits.waiting_words, patience: limits.waiting_time };
         Engine::start(Self { metrics: metrics.clone(), cache: AnalysisCache::default() }, bounds)
     }
 
-    /// Works on requests that pinned the same snapshot.
+    /// Processes requests that pinned the same snapshot.
     fn work_from(
         &self,
         snapshot: &Snapshot,
         requests: &[&QueuedRequest],
         done: &mut dyn FnMut(usize, Result<Reply, Problem>),
     ) {
-        // What the sum rule takes is not worth caching.
+        // Analyses under the sum rule are cheap, so they are not cached.
         let slow = |request: &QueuedRequest| request.again && !request.rule.is_linear();
         let key =
             |request: &QueuedRequest| slow(request).then(|| Key::new(snapshot, &request.rule, &request.sentences));
@@ -132,7 +132,7 @@ impl Compute {
         let sentences: Vec<Sentence> = new.flat_map(|(request, _)| request.sentences.iter().cloned()).collect();
         let mut analyses = match snapshot.explainer.parser().analyse_by_sums(&sentences) {
             Ok(analyses) => analyses,
-            // Alone it is its own fault; of several, each is tried alone.
+            // A single request gets the error. After an error in a batch, the engine retries each request alone.
             Err(error) => {
                 return if let [_] = requests {
                     done(0, Err(error.into()))
@@ -146,7 +146,7 @@ impl Compute {
             order.push((place, first));
             first += if cached[place].is_none() { request.sentences.len() } else { 0 };
         }
-        // Nobody waits for what is more work than their own.
+        // Smallest requests first, so that none waits for a larger one.
         order.sort_by_key(|&(place, _)| self.size(requests[place]));
         for (place, first) in order {
             let request = requests[place];
@@ -187,7 +187,7 @@ impl Work for Compute {
     }
 
     fn work(&self, requests: &[&QueuedRequest], done: &mut dyn FnMut(usize, Self::Answer)) {
-        // All but ever the same: another only while requests of two generations wait.
+        // The requests almost always share one snapshot. They differ only while requests of two generations are queued.
         let mut places: Vec<usize> = (0..requests.len()).collect();
         while let Some(&first) = places.first() {
             let snapshot = &requests[first].snapshot;

@@ -1,4 +1,4 @@
-//! Connections, each bounded in time: headers, bodies and answers that stop coming or going end it.
+//! Accepts connections and bounds each in time: headers, bodies and responses that make no progress end it.
 
 use super::App;
 use super::problem::RETRY_SECONDS;
@@ -14,10 +14,10 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
 use tokio_io_timeout::TimeoutStream;
 
-/// The most bytes of request line and headers.
+/// The most bytes of the request line and the headers.
 const HEADER_BYTES: usize = 16 << 10;
 
-/// Accepts connections until it is asked to stop, then lets open requests finish; whether all did in time.
+/// Accepts connections until the server is stopped, then waits for open requests. Returns whether all finished in time.
 pub(super) async fn serve(listener: TcpListener, router: Router, app: &App, mut stop: watch::Receiver<bool>) -> bool {
     let limits = *app.limits();
     let graceful = GracefulShutdown::new();
@@ -30,7 +30,7 @@ pub(super) async fn serve(listener: TcpListener, router: Router, app: &App, mut 
         let stream = match accepted {
             Ok((stream, _)) => stream,
             Err(_) => {
-                // Out of file handles, most likely: connections that end give some back.
+                // Most likely out of file descriptors. Connections that end free some.
                 tokio::time::sleep(Duration::from_millis(50)).await;
                 continue;
             }
@@ -44,7 +44,7 @@ pub(super) async fn serve(listener: TcpListener, router: Router, app: &App, mut 
         let mut timed = TimeoutStream::new(stream);
         timed.set_write_timeout(Some(limits.write_time));
         let service = TowerToHyperService::new(router.clone());
-        // axum's own loop sets no timer, and without one the header timeout never fires.
+        // `axum::serve` sets no timer, and without one the header timeout never fires.
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(limits.header_time)
@@ -55,7 +55,7 @@ pub(super) async fn serve(listener: TcpListener, router: Router, app: &App, mut 
         let open = move || (most - room.available_permits()) as i64;
         tokio::spawn(async move {
             metrics.connections(open());
-            // However it ends, the others are not concerned.
+            // A failed connection does not affect the others.
             let _ = connection.await;
             drop(place);
             metrics.connections(open());
@@ -65,7 +65,7 @@ pub(super) async fn serve(listener: TcpListener, router: Router, app: &App, mut 
     tokio::time::timeout(limits.grace, graceful.shutdown()).await.is_ok()
 }
 
-/// Says that there is no room, without reading anything.
+/// Sends a 503 without reading the request.
 async fn turn_away(mut stream: TcpStream) {
     let answer = format!(
         "HTTP/1.1 503 Service Unavailable\r\nretry-after: {RETRY_SECONDS}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"

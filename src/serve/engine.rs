@@ -1,8 +1,8 @@
-//! The threads that compute: requests wait in one queue, and each thread takes as many as are there for it and works on
-//! them together. Nothing waits for a batch to fill, so a single client loses no time.
+//! The threads that compute. Requests wait in one queue; each thread takes its share of them and processes it as a
+//! batch. No thread waits for a batch to fill, so a single client loses no time.
 //!
-//! A panic or a failure while requests are worked on together is narrowed down by working on each of them alone: the
-//! others get their answers.
+//! After a panic or a failure in a batch, each unanswered request is retried alone, so that the others get their
+//! answers.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -10,51 +10,51 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 
-/// What the threads of an engine do.
+/// The work of an engine's threads.
 pub(super) trait Work: Send + Sync + 'static {
-    /// What is asked.
+    /// A request.
     type Request: Send;
-    /// What is answered.
+    /// An answer.
     type Answer: Send;
 
-    /// How much work an request is, in words.
+    /// The cost of a request, in words.
     fn size(&self, request: &Self::Request) -> usize;
 
-    /// How many sentences an request has.
+    /// The number of sentences of a request.
     fn sentences(&self, request: &Self::Request) -> usize;
 
-    /// Works on requests together and calls `done` with the place and the answer of each as soon as it has one. Places it leaves
-    /// out are worked on again, each alone.
+    /// Processes a batch of requests and calls `done` with the index and the answer of each, as soon as it is ready.
+    /// Requests without an answer are retried, each alone.
     fn work(&self, requests: &[&Self::Request], done: &mut dyn FnMut(usize, Self::Answer));
 
-    /// The answer to an request that could not be answered even alone, because of a panic or otherwise.
+    /// The answer to a request that failed alone, by a panic or otherwise.
     fn failed(&self, panicked: bool) -> Self::Answer;
 
-    /// Called with the number of requests of every batch.
+    /// Called for every batch with its number of requests.
     fn taken(&self, requests: usize);
 
-    /// Called with the size of the queue whenever it changes.
+    /// Called with the total cost of queued requests, whenever it changes.
     fn waits(&self, size: usize);
 }
 
-/// Bounds of an engine.
+/// The bounds of an engine.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bounds {
-    /// Threads, each with requests of its own.
+    /// Number of threads. Each processes its own batches.
     pub(super) threads: usize,
-    /// Sentences worked on together.
+    /// The most sentences in a batch.
     pub(super) together: usize,
-    /// Words that may wait.
+    /// The most words in the queue.
     pub(super) waiting: usize,
-    /// How long an request may wait.
+    /// The longest time that a request can wait in the queue.
     pub(super) patience: Duration,
 }
 
-/// Why there is no answer: too much waits already, or it waited too long.
+/// The error of a request that was not processed: the queue was full, or it waited too long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Overloaded;
 
-/// A queue with the threads that work on it; they end when it is dropped and the queue is empty.
+/// A queue and the threads that work on it. Dropping it processes the queue, then ends the threads.
 pub(super) struct Engine<W: Work> {
     queue: Arc<Queue<W>>,
     threads: Vec<std::thread::JoinHandle<()>>,
@@ -69,7 +69,7 @@ struct Queue<W: Work> {
 
 struct State<W: Work> {
     jobs: VecDeque<Job<W>>,
-    /// The sizes of all jobs that wait.
+    /// The total cost of queued jobs.
     size: usize,
     closed: bool,
 }
@@ -80,7 +80,7 @@ struct Job<W: Work> {
     since: Instant,
 }
 
-/// Where an answer goes; `None` once it went.
+/// The channel of an answer; `None` after it is sent.
 type Reply<T> = Option<oneshot::Sender<Result<T, Overloaded>>>;
 
 impl<W: Work> Engine<W> {
@@ -96,13 +96,14 @@ impl<W: Work> Engine<W> {
         Ok(engine)
     }
 
-    /// Queues a request and waits for the answer. If the caller stops waiting before work begins, the request is dropped.
+    /// Queues a request and waits for the answer. If the caller stops waiting before work starts, the request is
+    /// dropped.
     pub(super) async fn submit(&self, request: W::Request) -> Result<W::Answer, Overloaded> {
         let size = self.queue.work.size(&request);
         let (reply, answer) = oneshot::channel();
         {
             let mut state = self.queue.lock();
-            // However large, one is taken where nothing waits.
+            // An empty queue accepts a request of any size.
             if state.closed || state.size > 0 && state.size + size > self.queue.bounds.waiting {
                 return Err(Overloaded);
             }
@@ -131,7 +132,7 @@ impl<W: Work> Queue<W> {
     }
 
     fn run(&self) {
-        // Each thread is one worker of its own, so that what it calls stays on it, and batches run side by side.
+        // Each thread has its own rayon pool of one thread, so that its work stays on it and batches run in parallel.
         let alone = rayon::ThreadPoolBuilder::new().num_threads(1).build();
         while let Some(jobs) = self.take() {
             match &alone {
@@ -141,7 +142,7 @@ impl<W: Work> Queue<W> {
         }
     }
 
-    /// The next jobs for one thread: its share of what waits. `None` when the queue is closed and empty.
+    /// The next batch of one thread: its share of the queue. `None` when the queue is closed and empty.
     fn take(&self) -> Option<Vec<Job<W>>> {
         let mut state = self.lock();
         loop {
@@ -191,7 +192,7 @@ impl<W: Work> Queue<W> {
         }
     }
 
-    /// Works on requests and sends the answers it gets; an error is a panic.
+    /// Processes requests and sends their answers. An error means a panic.
     fn guarded(&self, requests: &[&W::Request], replies: &mut [Reply<W::Answer>]) -> Result<(), ()> {
         let mut done = |place: usize, answer: W::Answer| {
             if let Some(reply) = replies.get_mut(place) {
@@ -203,7 +204,7 @@ impl<W: Work> Queue<W> {
 }
 
 fn send<T>(reply: &mut Reply<T>, answer: T) {
-    // Whoever asked may have gone.
+    // The caller can have stopped waiting.
     let _ = reply.take().map(|reply| reply.send(Ok(answer)));
 }
 

@@ -1,4 +1,5 @@
-//! What every answer carries, and which requests are not for us.
+//! The middleware of every request: metrics, security headers, and refusal of requests for other hosts or from other
+//! sites.
 
 use super::App;
 use super::problem::Problem;
@@ -10,7 +11,7 @@ use axum::response::{IntoResponse, Response};
 use std::net::IpAddr;
 use std::time::Instant;
 
-/// Nothing from elsewhere, no script and no style but our own files.
+/// Allows only resources of this server, and no inline scripts or styles.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
                       base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
@@ -23,7 +24,7 @@ const HEADERS: [(&str, &str); 6] = [
     ("permissions-policy", "camera=(), microphone=(), geolocation=()"),
 ];
 
-/// Counts and times a request, refuses what is meant for another host, and adds the headers that make the page safe.
+/// Counts and times a request, refuses requests for other hosts, and adds the security headers.
 pub(super) async fn guard(
     State(app): State<App>,
     route: Option<MatchedPath>,
@@ -43,8 +44,8 @@ pub(super) async fn guard(
     response
 }
 
-/// A page from elsewhere must not use a visitor's browser to read from here: neither by a name of its own that leads to
-/// our address, nor by sending requests for it.
+/// A page of another site must not use a visitor's browser to read from this server: neither by a host name that
+/// resolves to our address (DNS rebinding), nor by cross-site requests.
 fn refused(app: &App, headers: &HeaderMap, uri: &Uri) -> Option<Problem> {
     let host = uri.authority().map(|authority| authority.as_str().to_string());
     let host = host.or_else(|| headers.get(HOST)?.to_str().ok().map(str::to_string)).unwrap_or_default();
@@ -60,15 +61,15 @@ fn refused(app: &App, headers: &HeaderMap, uri: &Uri) -> Option<Problem> {
         of.eq_ignore_ascii_case(&host) || app.hosts().is_named(of)
     };
     let foreign = text("origin").is_some_and(|origin| !own(origin));
-    // A link from another site may lead here; what its page fetches by itself may not.
+    // Links from other sites are allowed; requests that their pages send are not.
     let fetched = text("sec-fetch-site") == Some("cross-site") && text("sec-fetch-mode") != Some("navigate");
     (foreign || fetched).then(|| Problem::new(StatusCode::FORBIDDEN, "this request was sent by a page of another site"))
 }
 
-/// The names that the server answers to.
+/// The host names of the server.
 #[derive(Clone, Debug)]
 pub(super) struct Hosts {
-    /// Whether it can be reached from this machine alone, so that only this machine's names are its own.
+    /// Whether the server listens on the loopback address, so that only this machine's names are allowed.
     local: bool,
     names: Vec<String>,
 }
@@ -80,7 +81,7 @@ impl Hosts {
 
     /// Whether a request for `host`, with or without a port, is for this server.
     fn allow(&self, host: &str) -> bool {
-        // Where anyone can reach it by an address, names tell nothing, unless they were given.
+        // A server that is reachable from elsewhere accepts any name, unless names were given.
         if !self.local && self.names.is_empty() {
             return true;
         }
@@ -90,7 +91,7 @@ impl Hosts {
         own || self.is_named(host)
     }
 
-    /// Whether the server was given this name, here with or without a port.
+    /// Whether the server was given this name. `host` can include a port.
     fn is_named(&self, host: &str) -> bool {
         self.names.contains(&name(host))
     }
@@ -109,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn on_loopback_only_this_machines_names_and_those_given_are_answered() {
+    fn on_loopback_only_local_names_and_given_names_are_allowed() {
         let loopback: IpAddr = [127, 0, 0, 1].into();
         let hosts = Hosts::new(loopback, &["Citree.example".to_string()]);
         for host in ["localhost", "localhost:8080", "127.0.0.1:9", "[::1]:80", "LOCALHOST", "citree.example:443"] {
@@ -121,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn elsewhere_any_name_is_answered_unless_some_are_given() {
+    fn elsewhere_any_name_is_allowed_unless_some_are_given() {
         let everywhere: IpAddr = [0, 0, 0, 0].into();
         assert!(Hosts::new(everywhere, &[]).allow("anything.example"));
         let named = Hosts::new(everywhere, &["a.example".to_string()]);

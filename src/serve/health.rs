@@ -1,4 +1,4 @@
-//! What watches over a server asks: is it alive, does it serve, what has it done.
+//! The endpoints for monitoring: liveness, readiness and metrics.
 
 use super::App;
 use super::answers::Ready;
@@ -8,14 +8,14 @@ use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 
-/// Whether the process answers at all.
+/// Whether the process responds.
 #[utoipa::path(get, path = "/livez", tag = "watching", operation_id = "livez",
     responses((status = 200, description = "It does", body = String, content_type = "text/plain")))]
 pub(super) async fn livez() -> &'static str {
     "alive\n"
 }
 
-/// Whether requests are taken, and of what bundle.
+/// Whether the server accepts requests, and which bundle it serves.
 #[utoipa::path(get, path = "/readyz", tag = "watching", operation_id = "readyz",
     responses(
         (status = 200, description = "They are", body = Ready),
@@ -27,7 +27,7 @@ pub(super) async fn readyz(State(app): State<App>) -> Response {
     (status, Json(Ready::new(&app.snapshot(), app.name().to_string(), stopping))).into_response()
 }
 
-/// Counters for Prometheus.
+/// Metrics for Prometheus.
 #[utoipa::path(get, path = "/metrics", tag = "watching", operation_id = "metrics",
     responses((status = 200, description = "In the text format of OpenMetrics", body = String,
         content_type = "application/openmetrics-text")))]

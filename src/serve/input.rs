@@ -1,18 +1,18 @@
-//! The sentences in a request: plain text, CoNLL-U or words, read no further than the limits allow.
+//! Reads the sentences of a request: plain text, CoNLL-U or words, within the limits.
 
 use super::limits::Limits;
 use super::problem::Problem;
 use crate::parse::Parser;
 use crate::treebank::{Reader, Sentence};
 
-/// The most characters of a word.
+/// The most characters in a word.
 const MOST_LETTERS: usize = 400;
-/// Bytes of a line of text for each word that a sentence may have.
+/// The most bytes in a line of text, per word that a sentence can have.
 const LINE_BYTES: usize = 40;
-/// Lines of a sentence in CoNLL-U beyond its words.
+/// The most lines of a CoNLL-U sentence besides its words.
 const COMMENTS: usize = 200;
 
-/// The sentences of a request that gives one of the three.
+/// The sentences of a request, which must give exactly one of the three inputs.
 pub(super) fn sentences(
     text: Option<&str>,
     conllu: Option<&str>,
@@ -24,7 +24,7 @@ pub(super) fn sentences(
     match (text, conllu, words) {
         (Some(text), None, None) => {
             for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
-                // What is far too long is not even cut into words.
+                // A line that is far too long is refused before it is split into words.
                 if line.len() > limits.sentence_words * LINE_BYTES {
                     let bytes = line.len();
                     return Err(Problem::unfit(format!(
@@ -57,7 +57,7 @@ pub(super) fn sentences(
     Ok(bounded.sentences)
 }
 
-/// Sentences that are within the limits so far: what is too much is refused before it is all read.
+/// Sentences within the limits so far. Input beyond a limit is refused before all of it is read.
 struct Bounded<'a> {
     sentences: Vec<Sentence>,
     words: usize,

@@ -1,41 +1,41 @@
-//! What one client may ask for, and how long it may take: so that no request can take the server from the others.
+//! Limits on requests and connections, so that no client can block the others.
 
 use std::time::Duration;
 
-/// Bounds on requests and connections. What exceeds one is refused with a message that names it.
+/// Limits on requests and connections. A request beyond one is refused with a message that names the limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Bytes of a request's body.
+    /// The most bytes in a request body.
     pub body: usize,
-    /// Sentences of a request.
+    /// The most sentences in a request.
     pub sentences: usize,
-    /// Words of a request.
+    /// The most words in a request.
     pub words: usize,
-    /// Words of a sentence: its candidate edges grow with the square.
+    /// The most words in a sentence: its candidate edges grow with the square.
     pub sentence_words: usize,
-    /// Words of a request by a rule that compares with every training edge (nca, knn).
+    /// The most words in a request under a rule that compares with every training edge (nca, knn).
     pub compared_words: usize,
-    /// Training edges cited for a decision, or neighbours of an edge.
+    /// The most citations per decision, or neighbours per edge.
     pub count: usize,
-    /// Citations or neighbours in one answer.
+    /// The most citations or neighbours in one response.
     pub citations: usize,
-    /// Alternatives asked about in one request.
+    /// The most alternatives in one request.
     pub why_not: usize,
-    /// Sentences of several requests that are encoded together; 1 encodes each request by itself.
+    /// The most sentences of several requests in one batch; 1 encodes each request separately.
     pub batch: usize,
-    /// Words that may wait to be worked on; beyond, requests are turned away with 503.
+    /// The most words in the queue. Beyond it, requests get a 503.
     pub waiting_words: usize,
-    /// Open connections; beyond, new ones are turned away with 503.
+    /// The most open connections. Beyond it, new ones get a 503.
     pub connections: usize,
-    /// For a client to send its request line and headers, and to begin the next request on an open connection.
+    /// The time for a client to send its request line and headers, and to start the next request on an open connection.
     pub header_time: Duration,
-    /// For a client to send its body.
+    /// The time for a client to send its body.
     pub body_time: Duration,
-    /// Without any progress in sending an answer.
+    /// The longest time without progress in sending a response.
     pub write_time: Duration,
-    /// That a request waits to be worked on before it is turned away with 503.
+    /// The longest time that a request waits in the queue before it gets a 503.
     pub waiting_time: Duration,
-    /// For open requests to finish after the server was asked to stop.
+    /// The time for open requests to finish after the server is stopped.
     pub grace: Duration,
 }
 

@@ -1,4 +1,4 @@
-//! What the server counts, for Prometheus.
+//! The metrics of the server, for Prometheus.
 
 use prometheus_client::encoding::{EncodeLabelSet, text::encode};
 use prometheus_client::metrics::counter::Counter;
@@ -8,7 +8,7 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
 use std::time::Duration;
 
-/// Upper ends of the histograms' buckets, in seconds and in requests.
+/// The upper bounds of the histogram buckets, in seconds and in requests.
 const SECONDS: [f64; 12] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0];
 const BATCH_SIZES: [f64; 7] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0];
 
@@ -23,7 +23,7 @@ struct Route {
     route: String,
 }
 
-/// Counters, gauges and histograms of one server.
+/// The counters, gauges and histograms of one server.
 #[derive(Debug)]
 pub(super) struct Metrics {
     registry: Registry,
@@ -102,7 +102,7 @@ impl Metrics {
         self.connections.set(open);
     }
 
-    /// All of it in the text format of OpenMetrics.
+    /// All metrics in the OpenMetrics text format.
     pub(super) fn text(&self) -> String {
         let mut text = String::new();
         match encode(&mut text, &self.registry) {

@@ -1,4 +1,4 @@
-//! A bundle over HTTP: a page to type sentences into and an API, for several clients at once.
+//! Serves a bundle over HTTP to several clients at once: a page for typing sentences, and an API.
 //!
 //! ```text
 //! connection ─► guard ─► api, training, views, page, health
@@ -26,7 +26,7 @@ mod page;
 mod problem;
 mod request;
 mod snapshot;
-// The macro that describes handlers writes paths out in full.
+// The macro that documents handlers writes out full paths.
 #[allow(unused_qualifications)]
 mod training;
 mod views;
@@ -52,49 +52,49 @@ use tokio::sync::watch;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-/// How often a newer generation of the index is looked for.
+/// The interval between checks for a newer generation of the index.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// What happens to a server that whoever runs it may want to know.
+/// An event that the operator of a server may want to know about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Event {
-    /// A newer generation of the index is served.
+    /// The server switched to a newer generation of the index.
     Switched {
         /// Its number.
         generation: u64,
     },
-    /// There is a newer generation, but it cannot be opened; the old one is served on.
+    /// A newer generation cannot be opened. The server continues with the old one.
     NotSwitched {
         /// Its number.
         generation: u64,
-        /// Why not.
+        /// The reason.
         reason: String,
     },
-    /// It was asked to stop, and open requests are finished.
+    /// The server is stopping and finishes open requests.
     Stopping,
-    /// Some requests were not finished in time.
+    /// Some requests did not finish in time.
     CutOff,
 }
 
-/// Asks a running server to stop.
+/// A handle that stops a running server.
 #[derive(Clone, Debug)]
 pub struct Stop(Arc<watch::Sender<bool>>);
 
 impl Stop {
-    /// Stops taking requests, finishes those that are open, and returns from [`Server::run`].
+    /// Stops accepting requests and finishes open ones; [`Server::run`] then returns.
     pub fn stop(&self) {
         self.0.send_replace(true);
     }
 }
 
-/// A bundle, ready to be served.
+/// A bundle ready to be served.
 pub struct Server {
     app: App,
     stop: Stop,
 }
 
-/// What all requests share.
+/// The state that all requests share.
 #[derive(Clone)]
 struct App(Arc<Shared>);
 
@@ -109,7 +109,7 @@ struct Shared {
 }
 
 impl App {
-    /// What a request is answered from, from its first step to its last.
+    /// The snapshot from which a request is answered, from start to end.
     fn snapshot(&self) -> Arc<Snapshot> {
         self.0.snapshots.snapshot()
     }
@@ -142,8 +142,8 @@ impl App {
 }
 
 impl Server {
-    /// Opens a bundle and starts the threads that compute. It will answer to the address of `listener`, and to `hosts` where
-    /// it is known by other names.
+    /// Opens a bundle and starts the engine's threads. The server accepts requests for the address of `listener` and
+    /// for the names in `hosts`.
     pub fn open(
         bundle: &Path,
         listener: &TcpListener,
@@ -169,12 +169,12 @@ impl Server {
         self.app.snapshot().generation
     }
 
-    /// A handle by which it can be stopped.
+    /// A handle that stops it.
     pub fn stop(&self) -> Stop {
         self.stop.clone()
     }
 
-    /// Serves until it is stopped; `tell` is called with what happens meanwhile.
+    /// Serves until it is stopped. Calls `tell` for each event.
     pub fn run(self, listener: TcpListener, tell: impl Fn(Event) + Send + Sync + 'static) -> Result<()> {
         let failed = |source: std::io::Error| Error::Serve { message: source.to_string() };
         let runtime =
@@ -204,7 +204,7 @@ impl Server {
     }
 }
 
-/// The description of the API for programs, as it is at `/openapi.json`.
+/// The OpenAPI document, as served at `/openapi.json`.
 pub fn openapi() -> serde_json::Value {
     openapi::document(&routes_of_api().into_openapi())
 }
@@ -248,7 +248,7 @@ fn router(app: App) -> Router {
         .with_state(app)
 }
 
-/// Looks for newer generations as long as the server runs.
+/// Checks for newer generations while the server runs.
 async fn keep_looking(app: App, tell: Arc<impl Fn(Event) + Send + Sync + 'static>) {
     let mut known = app.snapshot().generation;
     loop {
@@ -261,7 +261,7 @@ async fn keep_looking(app: App, tell: Arc<impl Fn(Event) + Send + Sync + 'static
                 tell(Event::Switched { generation });
             }
             Ok(Refreshed::Failed { generation, reason }) => {
-                // Tried again when the next one comes.
+                // Not tried again until the next generation is published.
                 known = generation;
                 tell(Event::NotSwitched { generation, reason });
             }

@@ -1,9 +1,9 @@
-//! The description of the API for programs, made from the handlers, and from the schema that explanations have anyway.
+//! The OpenAPI document, generated from the handlers and from the JSON schema of explanations.
 
 use serde_json::{Value, json};
 use utoipa::openapi::OpenApi;
 
-/// What `citree explain --format json` prints for a sentence.
+/// The JSON schema of the output of `citree explain --format json` for a sentence.
 const EXPLANATION: &str = include_str!("../../docs/explain.schema.json");
 
 /// The whole document.
@@ -30,12 +30,12 @@ pub(super) fn document(api: &OpenApi) -> Value {
     document
 }
 
-/// The name of a part of an explanation among all schemas.
+/// The name of a part of the explanation schema among all schemas.
 fn explained(name: &str) -> String {
     format!("explanation.{name}")
 }
 
-/// Lets references inside the explanation's schema lead to where its parts are here.
+/// Rewrites references inside the explanation schema to the new places of its parts.
 fn moved(schema: &mut Value) {
     match schema {
         Value::Object(members) => {

@@ -1,4 +1,4 @@
-//! The page itself: four files that are part of the program, and need nothing from elsewhere.
+//! The page: four files that are compiled into the program and load nothing from elsewhere.
 
 use axum::http::StatusCode;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, HeaderMap, IF_NONE_MATCH};
@@ -17,7 +17,7 @@ const FILES: &[File] = &[
     File {
         path: "/page.css",
         kind: "text/css; charset=utf-8",
-        // What exported explanations look like, the page looks like too.
+        // The page shares the style of exported explanations.
         text: concat!(include_str!("../explain/html/page.css"), include_str!("page/page.css")),
     },
     File { path: "/icon.svg", kind: "image/svg+xml", text: include_str!("page/icon.svg") },
@@ -28,7 +28,7 @@ pub(super) fn paths() -> impl Iterator<Item = &'static str> {
     FILES.iter().map(|file| file.path)
 }
 
-/// A file of the page; browsers ask again each time, and get it again only if it has changed.
+/// Serves a file of the page. Browsers revalidate it each time and download it only if it has changed.
 pub(super) async fn file(uri: axum::http::Uri, headers: HeaderMap) -> Response {
     let Some(file) = FILES.iter().find(|file| file.path == uri.path()) else {
         return StatusCode::NOT_FOUND.into_response();

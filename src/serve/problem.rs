@@ -1,4 +1,4 @@
-//! What went wrong with a request, as problem JSON (RFC 9457): a status, and a sentence that says what to do.
+//! Errors of a request as problem JSON (RFC 9457): a status, and a sentence with a remedy.
 
 use super::engine::Overloaded;
 use crate::error::Error;
@@ -8,20 +8,20 @@ use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// An answer to a request that cannot be met.
+/// The response to a request that failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub(super) struct Problem {
-    /// The kind of problem; there are no pages about kinds, so it is always `about:blank`.
+    /// The kind of problem. It is always `about:blank`, because there are no pages about kinds.
     r#type: &'static str,
-    /// The status in words.
+    /// The reason phrase of the status.
     title: String,
     /// The HTTP status.
     status: u16,
-    /// What is wrong, and what to do about it.
+    /// What is wrong, and the remedy.
     detail: String,
 }
 
-/// Seconds after which a client that was turned away may come again.
+/// The seconds after which a refused client may retry.
 pub(super) const RETRY_SECONDS: u64 = 1;
 
 impl Problem {
@@ -30,12 +30,12 @@ impl Problem {
         Self { r#type: "about:blank", title, status: status.as_u16(), detail: detail.into() }
     }
 
-    /// The request is not one that can be understood.
+    /// The request is malformed.
     pub(super) fn bad(detail: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, detail)
     }
 
-    /// The request is understood and asks for what is not to be had.
+    /// The request is well-formed but asks for something unsupported.
     pub(super) fn unfit(detail: impl Into<String>) -> Self {
         Self::new(StatusCode::UNPROCESSABLE_ENTITY, detail)
     }
@@ -44,7 +44,7 @@ impl Problem {
         Self::new(StatusCode::NOT_FOUND, detail)
     }
 
-    /// A fault of ours; what exactly is not for clients to see.
+    /// An error of the server. Clients do not get the details.
     pub(super) fn internal() -> Self {
         Self::new(
             StatusCode::INTERNAL_SERVER_ERROR,
@@ -69,7 +69,7 @@ impl From<Error> for Problem {
         match error {
             Error::Explanation { message } => Self::unfit(message),
             error @ (Error::Treebank { .. } | Error::SentenceTooLong { .. }) => Self::unfit(error.to_string()),
-            // Everything else speaks of files and tensors.
+            // All other errors are about files and tensors.
             _ => Self::internal(),
         }
     }
@@ -86,7 +86,7 @@ impl IntoResponse for Problem {
             headers.insert(RETRY_AFTER, HeaderValue::from(RETRY_SECONDS));
         }
         if matches!(status, StatusCode::REQUEST_TIMEOUT | StatusCode::PAYLOAD_TOO_LARGE) {
-            // What is left of the body must not be taken for a request.
+            // Closes the connection, so that the rest of the body is not read as another request.
             headers.insert(CONNECTION, HeaderValue::from_static("close"));
         }
         response

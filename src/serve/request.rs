@@ -1,4 +1,4 @@
-//! What clients send: bodies read within bounds of size and time, and what they ask for.
+//! Requests: reading bodies within limits of size and time, and checking what they ask for.
 
 use super::input::sentences;
 use super::limits::Limits;
@@ -17,62 +17,62 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// The highest settings of rules: beyond these, numbers overflow or take very long.
+/// The highest settings of rules. Beyond these, numbers overflow or take very long.
 const HIGHEST_SETTINGS: [(&str, f64); 2] = [("neighbors", 1000.0), ("temperature", 10_000.0)];
 
-/// Sentences to parse: exactly one of the three.
+/// Sentences to parse: exactly one of the three fields.
 #[derive(Clone, Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ParseRequest {
-    /// Plain text, one sentence a line, cut into words as the treebank would.
+    /// Plain text, one sentence per line, split into words as in the treebank.
     text: Option<String>,
-    /// Sentences in CoNLL-U; their heads and labels are not looked at.
+    /// Sentences in CoNLL-U. Their heads and labels are ignored.
     conllu: Option<String>,
     /// The words of one sentence.
     words: Option<Vec<String>>,
 }
 
-/// Sentences to explain, and what to say about them.
+/// Sentences to explain, and what to report about them.
 #[derive(Clone, Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct ExplainRequest {
-    /// Plain text, one sentence a line, cut into words as the treebank would.
+    /// Plain text, one sentence per line, split into words as in the treebank.
     text: Option<String>,
-    /// Sentences in CoNLL-U; their heads and labels are not looked at.
+    /// Sentences in CoNLL-U. Their heads and labels are ignored.
     conllu: Option<String>,
     /// The words of one sentence.
     words: Option<Vec<String>>,
-    /// How decisions are made: `{"name": "sum"}`, `{"name": "nca", "temperature": 256}` or `{"name": "knn", "neighbors": 10}`.
+    /// The rule: `{"name": "sum"}`, `{"name": "nca", "temperature": 256}` or `{"name": "knn", "neighbors": 10}`.
     rule: Option<RuleRequest>,
-    /// Training edges to cite for each decision; 10 unless given.
+    /// Training edges to cite for each decision; 10 by default.
     count: Option<usize>,
-    /// Only the edges of these words, counted from 1; all if empty.
+    /// Only the edges of these words, from 1; all if empty.
     edges: Vec<usize>,
     /// Only edges whose head or label is less probable than this.
     below: Option<f32>,
-    /// Split scores and margins by `label`, `document`, `genre`, `prefix:N`, `dependent`, `head`; by label unless given.
+    /// Break scores and margins down by `label` (the default), `document`, `genre`, `prefix:N`, `dependent` or `head`.
     by: Option<Vec<String>>,
-    /// Edges that one would have expected, as `WORD:HEAD` or `WORD:HEAD:LABEL`; 0 is ROOT.
+    /// Alternative edges to contrast with the chosen ones, as `WORD:HEAD` or `WORD:HEAD:LABEL`; 0 is ROOT.
     why_not: Vec<String>,
 }
 
-/// A rule by its name, with its setting.
+/// A rule by name, with its setting.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RuleRequest {
     /// `sum`, `nca` or `knn`.
     name: String,
-    /// How much more near edges count than far ones, by `nca`; 256 unless given.
+    /// For `nca`: how much more near edges count than far ones; 256 by default.
     temperature: Option<f32>,
-    /// How many of the nearest edges count, by `knn`; 10 unless given.
+    /// For `knn`: how many of the nearest edges count; 10 by default.
     neighbors: Option<usize>,
 }
 
-/// Edges whose neighbours are wanted: those of some sentences, or one training edge.
+/// Edges to find neighbours of: those of some sentences, or one training edge.
 #[derive(Clone, Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct NeighborsRequest {
-    /// Plain text, one sentence a line, cut into words as the treebank would.
+    /// Plain text, one sentence per line, split into words as in the treebank.
     text: Option<String>,
     /// Sentences in CoNLL-U.
     conllu: Option<String>,
@@ -80,13 +80,13 @@ pub(super) struct NeighborsRequest {
     words: Option<Vec<String>>,
     /// The number of a training edge, instead of sentences.
     edge: Option<u32>,
-    /// The generation of the index that the number is from; another one is refused, since its numbers are others.
+    /// The generation of the index that the number refers to. Any other is refused, because its numbers differ.
     pub(super) generation: Option<u64>,
-    /// Whose vectors to compare: `heads` or `labels`.
+    /// The model whose vectors are compared: `heads` or `labels`.
     space: Space,
-    /// How many neighbours of each edge; 10 unless given.
+    /// Neighbours per edge; 10 by default.
     count: Option<usize>,
-    /// For the edges that the sentences come with in CoNLL-U, rather than for those that the parser predicts.
+    /// Use the edges given in CoNLL-U instead of those that the parser predicts.
     pub(super) gold: bool,
     /// Leave out the edge's own training sentence.
     pub(super) others: bool,
@@ -98,10 +98,10 @@ pub(super) struct NeighborsRequest {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Space {
-    /// The model that finds heads.
+    /// The model that predicts heads.
     #[default]
     Heads,
-    /// The model that names edges.
+    /// The model that predicts labels.
     Labels,
 }
 
@@ -114,7 +114,7 @@ impl Space {
     }
 }
 
-/// A request that can also be a bare text.
+/// A request whose body can also be bare text.
 pub(super) trait FromText: DeserializeOwned + Default {
     fn of_text(text: String) -> Self;
     fn of_conllu(text: String) -> Self;
@@ -134,7 +134,7 @@ macro_rules! from_text {
 }
 from_text!(ParseRequest, ExplainRequest, NeighborsRequest);
 
-/// Reads the body of a request as JSON, plain text or CoNLL-U, whichever it says it is.
+/// Reads the body of a request as JSON, plain text or CoNLL-U, according to its content type.
 pub(super) async fn read<T: FromText>(request: Request, limits: &Limits) -> Result<T, Problem> {
     let kind = request.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     let kind = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
@@ -156,7 +156,7 @@ pub(super) async fn read<T: FromText>(request: Request, limits: &Limits) -> Resu
     }
 }
 
-/// The whole body, however slowly it comes, if it comes in time.
+/// Reads the whole body within the time limit.
 async fn body(body: Body, limits: &Limits) -> Result<Bytes, Problem> {
     let read = tokio::time::timeout(limits.body_time, to_bytes(body, limits.body));
     match read.await {
@@ -212,7 +212,7 @@ impl ExplainRequest {
         Ok(rule)
     }
 
-    /// What is asked about each of the sentences.
+    /// The question about each of the sentences.
     pub(super) fn question(&self, sentences: &[Sentence], limits: &Limits) -> Result<Question, Problem> {
         let count = count(self.count, limits)?;
         let by = match &self.by {
@@ -268,7 +268,7 @@ impl ExplainRequest {
 }
 
 impl NeighborsRequest {
-    /// The training edge that is meant, if one is.
+    /// The training edge of the request, if it names one.
     pub(super) fn training_edge(&self) -> Result<Option<u32>, Problem> {
         let sentences = self.text.is_some() || self.conllu.is_some() || self.words.is_some();
         match self.edge {
@@ -280,7 +280,7 @@ impl NeighborsRequest {
         }
     }
 
-    /// The sentences, where no training edge is meant.
+    /// The sentences of a request that names no training edge.
     pub(super) fn sentences(&self, parser: &Parser, limits: &Limits) -> Result<Vec<Sentence>, Problem> {
         let some = sentences(self.text.as_deref(), self.conllu.as_deref(), self.words.as_deref(), parser, limits)?;
         let words = some.iter().map(|sentence| sentence.words().len()).sum::<usize>();
@@ -303,7 +303,7 @@ impl NeighborsRequest {
     }
 }
 
-/// How many citations or neighbours, if that is within bounds.
+/// The number of citations or neighbours, if it is within the limit.
 pub(super) fn count(count: Option<usize>, limits: &Limits) -> Result<usize, Problem> {
     match count.unwrap_or(Options::default().count.min(limits.count)) {
         count if count > limits.count => Err(Problem::unfit(format!("`count` is at most {} here", limits.count))),

@@ -1,4 +1,4 @@
-//! Snapshots of the bundle that is served: one for each generation of its index. A request pins one for all of its work.
+//! Snapshots of the served bundle, one per generation of its index. A request pins one for all of its work.
 
 use crate::bundle::Bundle;
 use crate::error::Result;
@@ -7,20 +7,20 @@ use candle_core::Device;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, RwLock};
 
-/// A bundle as it was opened. Requests that began with it finish with it.
+/// An opened bundle. Requests that started with it finish with it.
 #[derive(Debug)]
 pub(super) struct Snapshot {
-    /// Decides by the sum rule.
+    /// Its explainer, under the sum rule.
     pub(super) explainer: Explainer,
     /// The generation of the index.
     pub(super) generation: u64,
-    /// Of the model, in hexadecimal.
+    /// The fingerprint of the model, in hexadecimal.
     pub(super) fingerprint: String,
-    /// The paper's name of the system, such as IIc.
+    /// The name of the system in the paper, such as IIc.
     pub(super) system: String,
 }
 
-/// The current snapshot, and where newer ones come from.
+/// The current snapshot, and the path that newer ones are opened from.
 #[derive(Debug)]
 pub(super) struct Snapshots {
     path: PathBuf,
@@ -28,14 +28,14 @@ pub(super) struct Snapshots {
     current: RwLock<Arc<Snapshot>>,
 }
 
-/// What a look for a newer generation found.
+/// The result of a check for a newer generation.
 #[derive(Debug)]
 pub(super) enum Refreshed {
-    /// There is none.
+    /// There is no newer generation.
     Unchanged,
-    /// There is one, and it is served now.
+    /// A newer generation is now served.
     Switched(u64),
-    /// There is one, but it cannot be opened; the old one stays.
+    /// A newer generation cannot be opened. The old one stays.
     Failed { generation: u64, reason: String },
 }
 
@@ -45,14 +45,14 @@ impl Snapshots {
         Ok(Self { path: path.to_path_buf(), device: device.clone(), current })
     }
 
-    /// The snapshot to serve a new request from.
+    /// The snapshot for a new request.
     pub(super) fn snapshot(&self) -> Arc<Snapshot> {
         self.current.read().unwrap_or_else(|poisoned| poisoned.into_inner()).clone()
     }
 
-    /// Switches to a generation newer than `known`, if one was published.
+    /// Switches to a generation other than `known`, if one was published.
     pub(super) fn refresh(&self, known: u64) -> Refreshed {
-        // A pointer that cannot be read at this moment is read again at the next look.
+        // A failed read is repeated at the next check.
         let Ok(generation) = self.snapshot().explainer.bundle().current_generation() else {
             return Refreshed::Unchanged;
         };
@@ -71,7 +71,7 @@ impl Snapshots {
 }
 
 impl Snapshot {
-    /// Opens model and index: an index built after training again belongs to another model.
+    /// Opens both model and index, because an index built after retraining belongs to another model.
     fn open(path: &Path, device: &Device) -> Result<Self> {
         let bundle = Bundle::open_on(path, device)?;
         Ok(Self {

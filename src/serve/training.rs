@@ -1,4 +1,4 @@
-//! The training treebank as the API shows it: edges and sentences by their numbers, sentences by what is in them.
+//! The API handlers for the training treebank: edges and sentences by number, and search in sentences.
 
 use super::App;
 use super::answers::{FoundSentence, FoundSentences, TrainingEdge, TrainingSentence};
@@ -13,32 +13,32 @@ use axum::response::Response;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-/// Sentences in a list where no number is given.
+/// The default number of sentences in a list.
 pub(super) const USUAL: usize = 20;
-/// The most.
+/// The most sentences in a list.
 const MOST: usize = 100;
 
-/// Which generation a number is from.
+/// The generation that a number refers to.
 #[derive(Clone, Copy, Debug, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(super) struct Of {
-    /// The generation of the index that the number is from; another one is refused, since its numbers are others.
+    /// The generation of the index that the number refers to. Any other is refused, because its numbers differ.
     pub(super) generation: Option<u64>,
 }
 
-/// What to look for, and which of what is found.
+/// A search in training sentences, and the part of its result to list.
 #[derive(Clone, Debug, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(super) struct Find {
-    /// The beginning of a `sent_id`, or a part of the text in any case; everything if empty.
+    /// The start of a `sent_id`, or a part of the text, ignoring case; everything if empty.
     #[serde(default)]
     pub(super) find: String,
-    /// How many to pass over.
+    /// How many to skip.
     #[serde(default)]
     pub(super) from: usize,
-    /// How many to list; 20 unless given, 100 at most.
+    /// How many to list; 20 by default, 100 at most.
     pub(super) count: Option<usize>,
 }
 
@@ -66,7 +66,7 @@ pub(super) async fn edge(
 
 /// Show a training sentence with its gold tree.
 ///
-/// With `Accept: text/x-conllu` as CoNLL-U, with what the index keeps: forms, heads and labels.
+/// With `Accept: text/x-conllu` the response is CoNLL-U with the fields that the index stores: forms, heads and labels.
 #[utoipa::path(
     get, path = "/v1/sentences/{id}", tag = "treebank", operation_id = "sentence",
     params(("id" = u32, Path, description = "The number of the sentence, from 0"), Of),
@@ -94,7 +94,7 @@ pub(super) async fn sentence(
     .await
 }
 
-/// Look for training sentences.
+/// Search training sentences.
 #[utoipa::path(
     get, path = "/v1/sentences", tag = "treebank", operation_id = "sentences",
     params(Find),
@@ -111,7 +111,7 @@ pub(super) async fn sentences(
     look(&app, move |context| Reply::json(&list(context.snapshot, &find)?)).await
 }
 
-/// Answers from the treebank alone; on the engine's threads, since a search takes a while.
+/// Responds from the treebank alone. Runs on the engine's threads, because a search takes a while.
 pub(super) async fn look(
     app: &App,
     answer: impl Fn(&Context<'_>) -> Result<Reply, Problem> + Send + Sync + 'static,
@@ -119,7 +119,7 @@ pub(super) async fn look(
     app.submit(QueuedRequest::new(app.snapshot(), Vec::new(), Rule::sum(), answer)).await
 }
 
-/// The training sentences that contain what is looked for.
+/// The training sentences that match a search.
 pub(super) fn list(snapshot: &Snapshot, find: &Find) -> Result<FoundSentences, Problem> {
     let edges = snapshot.explainer.edges();
     let wanted = find.find.trim().to_lowercase();
@@ -141,7 +141,7 @@ pub(super) fn list(snapshot: &Snapshot, find: &Find) -> Result<FoundSentences, P
     Ok(FoundSentences { generation: snapshot.generation, total, sentences })
 }
 
-/// The training sentence with a number.
+/// The training sentence with this number.
 pub(super) fn found(snapshot: &Snapshot, number: u32) -> Result<TrainingSentence, Problem> {
     let sentences = snapshot.explainer.edges().sentences();
     match number < sentences {
@@ -150,7 +150,7 @@ pub(super) fn found(snapshot: &Snapshot, number: u32) -> Result<TrainingSentence
     }
 }
 
-/// Refuses a training edge that is not there, or is one of another generation.
+/// Refuses a training edge that does not exist or is of another generation.
 pub(super) fn known(snapshot: &Snapshot, edge: u32, generation: Option<u64>) -> Result<(), Problem> {
     same(snapshot, generation)?;
     let edges = snapshot.explainer.edges().index().manifest().records;

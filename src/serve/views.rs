@@ -1,5 +1,4 @@
-//! What the page asks for while it is used: parts of it, as HTML. They belong to the page and change with it; programs use
-//! the API.
+//! The HTML fragments that the page requests. They belong to the page and change with it; programs use the API.
 
 use super::App;
 use super::api::CONTRASTING;
@@ -16,25 +15,25 @@ use axum::response::Response;
 use citree_index::Hit;
 use serde::Deserialize;
 
-/// Alternatives listed beside what was chosen.
+/// Alternatives listed besides the chosen one.
 const OTHERS: usize = 4;
-/// Training edges that argue for a decision, and against it, above the rest of its explanation.
+/// Arguments for and against a decision, each shown above the rest of the explanation.
 const ARGUMENTS: usize = 4;
 
-/// A training sentence, by whatever is known of it.
+/// A training sentence, identified by an edge, a `sent_id` or a number.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct TrainingQuery {
-    /// The number of an edge in it, and the generation that the number is of.
+    /// The number of an edge in it, and the generation that the number refers to.
     edge: Option<u32>,
     generation: Option<u64>,
     /// Its `sent_id`.
     sent_id: Option<String>,
     /// Its number.
     sentence: Option<u32>,
-    /// The word whose edge is looked at.
+    /// The word whose edge is selected.
     word: Option<usize>,
-    /// Neighbours to show.
+    /// The number of neighbours to show.
     count: Option<usize>,
 }
 
@@ -50,7 +49,7 @@ pub(super) async fn sentence(State(app): State<App>, http: Request) -> Result<Re
     app.submit(QueuedRequest::new(snapshot, sentences, request.rule()?, answer).coming_again()).await
 }
 
-/// The explanation of one edge, and why not another, if that was asked.
+/// The explanation of one edge, with a contrast if one is requested.
 pub(super) async fn edge(State(app): State<App>, http: Request) -> Result<Response, Problem> {
     let request: ExplainRequest = request::read(http, app.limits()).await?;
     let snapshot = app.snapshot();
@@ -64,7 +63,7 @@ pub(super) async fn edge(State(app): State<App>, http: Request) -> Result<Respon
 fn explained(context: &Context<'_>, question: &Question) -> Result<Reply, Problem> {
     let mut html = String::new();
     for (sentence, analysis) in context.analysed() {
-        // What a link asks may be what another rule decided, and then there is nothing to set against.
+        // A link can ask about an edge that this rule chose, and then there is nothing to contrast.
         let predicted = |asked: &Expected| {
             analysis.parse.heads.get(asked.dependent) == Some(&asked.head)
                 && asked.label.as_ref().is_none_or(|label| analysis.parse.labels.get(asked.dependent) == Some(label))
@@ -88,7 +87,7 @@ fn explained(context: &Context<'_>, question: &Question) -> Result<Reply, Proble
     Ok(numbered(context, &html))
 }
 
-/// A training sentence, and the neighbours of one of its edges.
+/// A training sentence, with the neighbours of one of its edges.
 pub(super) async fn training(
     State(app): State<App>,
     query: Result<Query<TrainingQuery>, axum::extract::rejection::QueryRejection>,
@@ -148,7 +147,7 @@ fn shown(context: &Context<'_>, wanted: &TrainingQuery, count: usize) -> Result<
     Ok(numbered(context, &html))
 }
 
-/// Training sentences that contain something, as a list of links.
+/// The training sentences that match a search, as a list of links.
 pub(super) async fn find(
     State(app): State<App>,
     query: Result<Query<Find>, axum::extract::rejection::QueryRejection>,
@@ -163,7 +162,7 @@ pub(super) async fn find(
     .await
 }
 
-/// Numbers of edges and sentences in the HTML are of this generation.
+/// Wraps the HTML with the generation that its edge and sentence numbers refer to.
 fn numbered(context: &Context<'_>, html: &str) -> Reply {
     Reply::html(format!("<div data-generation=\"{}\">\n{html}</div>\n", context.snapshot.generation))
 }

@@ -1,4 +1,4 @@
-//! Adam in place, with gradient clipping, its state open to be saved.
+//! Adam, updating parameters in place, with gradient clipping and a state that can be saved.
 
 mod plain;
 
@@ -20,21 +20,21 @@ const CHUNK: usize = 16_384;
 pub(super) struct Adam {
     /// Steps taken.
     pub steps: u64,
-    /// By parameter name.
+    /// The moments by parameter name.
     pub moments: BTreeMap<String, Moments>,
 }
 
-/// Running mean of a parameter's gradient, and of its square; kept where the parameter is.
+/// The running means of a parameter's gradient and of its square, stored on the parameter's device.
 #[derive(Clone, Debug)]
 pub(super) enum Moments {
-    /// In the memory of the processor.
+    /// On the CPU.
     Host(Vec<f32>, Vec<f32>),
     /// On another device.
     Device(Tensor, Tensor),
 }
 
 impl Moments {
-    /// Both as numbers.
+    /// Both moments as vectors.
     pub(super) fn values(&self) -> Result<(Vec<f32>, Vec<f32>)> {
         let values = |tensor: &Tensor| tensor.flatten_all()?.to_vec1::<f32>();
         Ok(match self {
@@ -44,11 +44,11 @@ impl Moments {
     }
 }
 
-/// What one step has in common for all parameters.
+/// The values of one step that all parameters share.
 struct Step<'a> {
     shrink: f32,
     correction: f32,
-    /// The share of the first moment that is known by now.
+    /// The bias correction of the first moment.
     known: f64,
     rate: &'a dyn Fn(&str) -> f64,
 }
@@ -60,8 +60,8 @@ impl Step<'_> {
 }
 
 impl Adam {
-    /// One step along the gradients, cut to length `clip`, each parameter at the rate of its name. Returns their length
-    /// before the cut.
+    /// One step along the gradients, clipped to norm `clip`, with a learning rate per parameter name. Returns the norm
+    /// before clipping.
     pub(super) fn step(
         &mut self,
         parameters: &Parameters,
@@ -86,7 +86,7 @@ impl Adam {
         self.steps += 1;
         let steps = self.steps as i32;
         let step = Step {
-            // The same small constant as PyTorch's clip_grad_norm_.
+            // The same small constant as in PyTorch's `clip_grad_norm_`.
             shrink: (clip / (length + 1e-6)).min(1.0) as f32,
             correction: (1.0 / (1.0 - BETA_2.powi(steps)).sqrt()) as f32,
             known: 1.0 - BETA_1.powi(steps),
@@ -107,7 +107,7 @@ fn length(parameters: &Parameters, grads: &GradStore) -> Result<f64> {
     Ok(squares.sqrt())
 }
 
-/// Moves every parameter in place.
+/// Updates every parameter in place.
 fn fused(adam: &mut Adam, parameters: &Parameters, grads: &GradStore, step: &Step) -> Result<()> {
     for (name, var) in parameters.iter() {
         let Some(grad) = grads.get(var) else { continue };
@@ -126,7 +126,7 @@ fn fused(adam: &mut Adam, parameters: &Parameters, grads: &GradStore, step: &Ste
     Ok(())
 }
 
-/// In chunks of fixed size, so that the result does not depend on the number of threads.
+/// Sums in chunks of fixed size, so that the result does not depend on the number of threads.
 fn sum_of_squares(values: &[f32]) -> f64 {
     let chunk = |chunk: &[f32]| vectorised(|| chunk.iter().map(|&v| f64::from(v) * f64::from(v)).sum::<f64>());
     values.par_chunks(CHUNK).map(chunk).collect::<Vec<f64>>().into_iter().sum()
@@ -196,13 +196,13 @@ mod tests {
     use candle_core::{DType, Device};
 
     #[test]
-    fn every_step_is_pytorchs_with_clipping_and_falling_rate_by_the_kernel_and_by_plain_operations() {
+    fn steps_match_pytorch_with_clipping_and_decay_in_the_kernel_and_in_plain_operations() {
         for kernel in [true, false] {
-            steps_are_pytorchs(kernel);
+            assert_steps_match_pytorch(kernel);
         }
     }
 
-    fn steps_are_pytorchs(kernel: bool) {
+    fn assert_steps_match_pytorch(kernel: bool) {
         let reference = Reference::new(include_str!("../../tools/reference/values/adam.json"));
         let number = |name: &str| reference.plain::<f64>(name);
         let mut parameters = Parameters::default();

@@ -1,4 +1,5 @@
-//! A training run on disk: parameters, both moments of Adam and where the run stands, in one file, replaced atomically.
+//! Checkpoints of a training run: parameters, both moments of Adam and the run's state, in one file that is replaced
+//! atomically.
 
 use super::adam::{Adam, Moments};
 use crate::encoder::Parameters;
@@ -9,7 +10,7 @@ use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Writes a checkpoint; a kill at any moment leaves the old or the new one whole.
+/// Writes a checkpoint. A kill at any moment leaves the old one or the new one complete.
 pub(super) fn save(path: &Path, parameters: &Parameters, adam: &Adam, state: &impl Serialize) -> Result<()> {
     let text = to_json("where a training stands", state)?;
     let mut values: BTreeMap<String, Vec<f32>> = BTreeMap::new();

@@ -14,7 +14,7 @@ const BOTTOM: f64 = 44.0;
 pub(super) fn svg(reports: &[EpochReport]) -> String {
     let last = reports.iter().map(|r| r.epoch).max().unwrap_or(1);
     let lowest = reports.iter().map(|r| r.dev_accuracy).fold(1.0, f64::min);
-    // Whole tens of percent below the lowest point, so that the grid lines are round numbers.
+    // The axis starts at a multiple of 10 % below the lowest point, so that grid lines are round numbers.
     let floor = ((lowest * 10.0).floor() / 10.0).clamp(0.0, 0.9);
     let x = |epoch: f64| LEFT + (epoch - 1.0) / (last as f64 - 1.0).max(1.0) * (WIDTH - LEFT - RIGHT);
     let y = |accuracy: f64| HEIGHT - BOTTOM - (accuracy - floor) / (1.0 - floor) * (HEIGHT - TOP - BOTTOM);
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn every_epoch_of_both_models_is_a_point_and_the_best_value_is_named() {
+    fn every_epoch_of_both_models_is_a_point_and_the_best_value_is_labelled() {
         let drawn = svg(&[report("heads", 1, 0.5), report("heads", 2, 0.7), report("labels", 1, 0.81)]);
         assert_eq!(drawn.matches("<circle").count(), 3);
         assert!(drawn.contains("heads 70.0 %") && drawn.contains("labels 81.0 %"));

@@ -1,4 +1,4 @@
-//! The two losses, each or both with query and support sentences encoded in one batch.
+//! The losses of the head model and the label model. Query and support sentences are encoded in one batch.
 
 use super::last_edges::LastEdges;
 use super::rule_loss;
@@ -14,11 +14,11 @@ use crate::support::gold_edges;
 use crate::task::Task;
 use candle_core::{DType, Tensor};
 
-/// What a loss needs beside the model: the whole training set to draw support from.
+/// The data that a loss needs besides the model: the whole training set, from which support is drawn.
 pub(super) struct TrainingSet<'a> {
-    /// Sizes and rules of sampling.
+    /// The sizes and the sampling settings.
     pub config: &'a Config,
-    /// The tables.
+    /// The vocabulary.
     pub vocabulary: &'a Vocabulary,
     /// All training sentences.
     pub sentences: &'a [Numbered],
@@ -26,23 +26,24 @@ pub(super) struct TrainingSet<'a> {
     pub by_label: &'a [Vec<EdgeAt>],
 }
 
-/// Sentences drawn and packed for one step: the query, then the support of heads, then that of labels.
+/// The sentences of one step, packed: query sentences, then support sentences of heads, then support sentences of
+/// labels.
 struct TrainingBatch<'a> {
     sentences: &'a [Numbered],
     batch: Batch,
-    /// Query sentences.
+    /// The number of query sentences.
     queries: usize,
-    /// Query sentences and support sentences of the head model.
+    /// The end of the support sentences of the head model.
     heads_end: usize,
-    /// The support edge of each sentence after these, with its label.
+    /// The drawn support edge in each of the sentences after these, with its label.
     drawn: Vec<(u32, EdgeAt)>,
-    /// Labels whose support is remembered.
+    /// Labels whose support is the stored last edge.
     remembered: Vec<u32>,
 }
 
 impl TrainingSet<'_> {
-    /// The sum of the mean losses of these models' decisions on the query sentences. Several models must share an
-    /// encoder, which then runs once.
+    /// The sum of the mean losses of these models on the query sentences. Several models must share an encoder, which
+    /// then runs once.
     pub(super) fn loss(
         &self,
         models: &[(Task, &EdgeModel)],
@@ -174,8 +175,8 @@ impl TrainingSet<'_> {
         }
     }
 
-    /// Labels that need support from outside the batch: all, or only those of which the batch has less than two, since an
-    /// edge is no evidence for itself.
+    /// Labels that need support from outside the batch: all, or only those with fewer than two edges in the batch,
+    /// because an edge is never its own support.
     fn needy_labels(&self, query: &[usize]) -> Vec<u32> {
         let mut counts = vec![0; self.by_label.len()];
         if self.config.label_support != LabelSupport::Sampled {
@@ -186,7 +187,7 @@ impl TrainingSet<'_> {
         (0..self.by_label.len()).filter(|&label| counts[label] < 2).map(|label| label as u32).collect()
     }
 
-    /// A support edge for each of these labels.
+    /// Draws a support edge for each of these labels.
     fn drawn_edges(&self, labels: &[u32], random: &mut Random) -> Vec<(u32, EdgeAt)> {
         let mut draw = |&label: &u32| {
             let edges = &self.by_label[label as usize];
@@ -201,8 +202,8 @@ impl TrainingSet<'_> {
     }
 }
 
-/// Scores `[edges, labels]` of the edges of a batch against the mean of each label's edges in that batch (and of those
-/// drawn for it), each edge left out of its own label's mean.
+/// Scores `[edges, labels]` of the edges of a batch against the mean of each label's edges in the batch and of the
+/// drawn edges. Each edge is left out of its own label's mean.
 fn leave_one_out_scores(
     model: &EdgeModel,
     rows: &Tensor,
@@ -218,7 +219,7 @@ fn leave_one_out_scores(
     for (edge, &label) in gold.iter().chain(drawn_labels).enumerate() {
         membership[label as usize * edges + edge] = 1.0 / counts[label as usize];
     }
-    // With the edge itself in the mean of n, the score is s; without it, (n s - itself) / (n - 1).
+    // If s is the score against the mean of all n edges, the score without the edge itself is (n s - itself) / (n - 1).
     let (mut factor, mut share) = (vec![1_f32; gold.len() * labels], vec![0_f32; gold.len() * labels]);
     for (edge, &label) in gold.iter().enumerate() {
         let n = counts[label as usize];
@@ -236,7 +237,7 @@ fn leave_one_out_scores(
     Ok((with_itself - itself)?)
 }
 
-/// One choice for every word: its gold head among all positions but itself.
+/// One choice per word: its gold head among all positions except itself.
 fn head_choices(sentences: &[&Numbered]) -> Vec<Choice> {
     let mut start = 0;
     let mut choices = Vec::new();

@@ -1,4 +1,5 @@
-//! Training: two independent models, heads then labels, or both on one encoder; each run resumable to the same bytes.
+//! Training: two independent models, heads then labels, or both on one encoder. A resumed run gives the same bytes as
+//! an uninterrupted one.
 
 mod adam;
 mod checkpoint;
@@ -26,32 +27,32 @@ use candle_core::Device;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
-/// Whether to go on.
+/// Whether training continues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flow {
-    /// Go on.
+    /// Continue.
     Continue,
     /// Save a checkpoint and return.
     Stop,
 }
 
-/// Follows a training run. The library itself prints nothing.
+/// Receives the progress of a training run.
 pub trait Observer: Sync {
-    /// After every batch.
+    /// Called after every batch.
     fn step(&mut self, _report: &StepReport) -> Flow {
         Flow::Continue
     }
-    /// After every epoch.
+    /// Called after every epoch.
     fn epoch(&mut self, _report: &EpochReport) {}
-    /// While the training edges are encoded and indexed. Called from several threads.
+    /// Called while the training edges are encoded and indexed, from several threads.
     fn indexing(&self, _step: Step) {}
 }
 
-/// An observer that ignores everything.
+/// An observer that ignores all reports.
 pub struct Silent;
 impl Observer for Silent {}
 
-/// What is trained together.
+/// The models that are trained together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
     /// The head model alone.
@@ -63,7 +64,7 @@ pub enum Stage {
 }
 
 impl Stage {
-    /// The stages of a training, in their order.
+    /// The stages of training, in order.
     pub fn all(config: &Config) -> &'static [Self] {
         if config.share_encoder { &[Self::Both] } else { &[Self::Heads, Self::Labels] }
     }
@@ -87,10 +88,10 @@ impl Stage {
     }
 }
 
-/// Where a run stands after a batch.
+/// The progress of a run after a batch.
 #[derive(Clone, Debug)]
 pub struct StepReport {
-    /// What is trained.
+    /// The current stage.
     pub stage: Stage,
     /// Epochs completed.
     pub epoch: usize,
@@ -98,45 +99,45 @@ pub struct StepReport {
     pub epochs: usize,
     /// Batches done in this epoch.
     pub batch: usize,
-    /// Batches of an epoch.
+    /// Batches per epoch.
     pub batches: usize,
     /// Mean loss of the epoch so far.
     pub loss: f64,
-    /// Query words of the epoch so far.
+    /// Query words in the epoch so far.
     pub tokens: usize,
     /// Seconds spent on them.
     pub seconds: f64,
 }
 
-/// What an epoch came to.
+/// The results of an epoch.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct EpochReport {
     /// `heads` or `labels`.
     pub task: String,
-    /// Counted from 1.
+    /// The epoch, from 1.
     pub epoch: usize,
     /// Mean loss of its batches.
     pub loss: f64,
-    /// Dev set: share of right heads (greedy), or of right labels on gold edges.
+    /// On the dev set: the share of correct heads (greedy), or of correct labels on gold edges.
     pub dev_accuracy: f64,
     /// Whether it is the best so far.
     pub best: bool,
-    /// Seconds of training.
+    /// Seconds spent on training.
     pub train_seconds: f64,
-    /// Seconds of summing the support and scoring the dev set.
+    /// Seconds spent on summing the support and scoring the dev set.
     pub dev_seconds: f64,
-    /// Query words a second.
+    /// Query words per second.
     pub tokens_per_second: f64,
 }
 
-/// Where a training starts.
+/// Where training starts.
 #[derive(Clone, Copy, Debug)]
 pub enum Start<'a> {
-    /// From parameters drawn at random.
+    /// From randomly drawn parameters.
     Fresh,
-    /// From what an interrupted training left.
+    /// From the checkpoint of an interrupted run.
     Resume,
-    /// From the parameters of a trained bundle, whose tables must be those of the treebank.
+    /// From the parameters of a trained bundle with the same vocabulary.
     From(&'a Bundle),
 }
 
@@ -159,32 +160,32 @@ impl Start<'_> {
 /// What to learn, and from what.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan<'a> {
-    /// Every setting.
+    /// The configuration.
     pub config: &'a Config,
-    /// What is known before training; [`Pretrained::default`] where nothing is.
+    /// The pretrained input; [`Pretrained::default`] for none.
     pub pretrained: &'a Pretrained,
-    /// The treebank to learn from; also the support set.
+    /// The training set, which is also the support set.
     pub train: &'a [Sentence],
-    /// The treebank to choose the best epoch by.
+    /// The dev set, which selects the best epoch.
     pub dev: &'a [Sentence],
-    /// Where to compute.
+    /// The device to train on.
     pub device: &'a Device,
 }
 
-/// Models that were trained together, and how that went.
+/// Models that were trained together, with their reports.
 #[cfg(feature = "lab")]
 #[derive(Clone, Debug)]
 pub(crate) struct Finished {
-    /// What words and labels are to them.
+    /// The vocabulary and the word splits.
     pub tables: Tables,
-    /// The models of the stage, their support summed.
+    /// The models of the stage, with summed support.
     pub models: Vec<Trained>,
-    /// Every epoch of every model.
+    /// The reports of every epoch of every model.
     pub reports: Vec<EpochReport>,
 }
 
-/// Trains the models of one stage alone, in a folder that keeps all there is of it: called again it goes on where it was
-/// stopped, and once finished it costs no more than summing the support. Stopped by the observer it returns `None`.
+/// Trains the models of one stage in a folder. If the folder has a checkpoint, training continues from it. If training
+/// is finished, this only sums the support. Returns `None` if the observer stops it.
 #[cfg(feature = "lab")]
 pub(crate) fn train_stage(
     plan: &Plan,
@@ -206,7 +207,7 @@ pub(crate) fn train_stage(
 }
 
 impl Plan<'_> {
-    /// The tables of the treebank to learn from, and both treebanks as numbers.
+    /// The tables of the training set, and both treebanks as numbers.
     fn begin(&self) -> Result<(Tables, Data)> {
         self.config.check().map_err(|message| Error::Training { message })?;
         let vocabulary = Vocabulary::new(self.train, self.config.min_count);
@@ -216,8 +217,8 @@ impl Plan<'_> {
 }
 
 impl Bundle {
-    /// Trains a bundle from the beginning, without a word about it, and indexes its training edges. [`train`] can also
-    /// resume, start from another model, and be watched and stopped.
+    /// Trains a bundle from scratch without progress reports, and indexes its training edges. Use [`train`] to resume,
+    /// to start from another model, or to observe and stop training.
     ///
     /// ```no_run
     /// use citree::{Bundle, config::{Config, Preset}, treebank::read_trees};
@@ -232,8 +233,8 @@ impl Bundle {
     }
 }
 
-/// Trains both models into a bundle and indexes its training edges. Stopped by the observer it returns `None`, and
-/// [`Start::Resume`] goes on from there to the same result.
+/// Trains both models into a bundle and indexes its training edges. Returns `None` if the observer stops it;
+/// [`Start::Resume`] then continues to the same result.
 pub fn train(plan: &Plan, bundle: &Path, start: Start<'_>, observer: &mut dyn Observer) -> Result<Option<Bundle>> {
     let Plan { config, pretrained, device, .. } = *plan;
     let layout = Layout::of(bundle);
@@ -276,7 +277,8 @@ pub fn train(plan: &Plan, bundle: &Path, start: Start<'_>, observer: &mut dyn Ob
 }
 
 impl Plan<'_> {
-    /// Encodes the treebank once: for the sums of the model, which is saved as soon as they are there, and for the index.
+    /// Encodes the treebank once, for the sums of the model and for the index. The model is saved as soon as its sums
+    /// are complete.
     fn save(&self, model: Model, layout: &Layout, observer: &dyn Observer) -> Result<Model> {
         let mut complete = None;
         let folder = layout.model();
@@ -295,7 +297,7 @@ impl Plan<'_> {
         complete.ok_or(Error::Stopped)
     }
 
-    /// What is noted about a finished model: when it was trained, on how much, and its scores on the dev set.
+    /// The record of a finished model: when it was trained, on how much data, and its scores on the dev set.
     fn about(&self, model: &Model) -> Result<About> {
         let mut dev = Vec::new();
         for (decode, name) in [(Decode::Greedy, "greedy"), (Decode::Tree, "mst")] {
@@ -318,7 +320,7 @@ impl Plan<'_> {
     }
 }
 
-/// Keeps `metrics.jsonl` equal to the epochs so far and passes everything on.
+/// Writes the reports of all epochs to a JSON Lines file and forwards everything to the observer.
 struct Recorder<'a> {
     reports: Vec<EpochReport>,
     path: PathBuf,
@@ -363,7 +365,7 @@ fn number(vocabulary: &Vocabulary, pretrained: &Pretrained, train: &[Sentence], 
     Ok(Data { train: numbered("training", train)?, dev: numbered("dev", dev)? })
 }
 
-/// A new run clears what an older one left; a resumed one must have the same configuration and treebanks.
+/// A new run deletes the folder of an older one. A resumed run must have the same configuration and treebanks.
 fn prepare(folder: &Path, config: &Config, data: &Data, resume: bool) -> Result<()> {
     let path = folder.join("config.toml");
     let data_path = folder.join("treebanks");

@@ -1,7 +1,6 @@
-//! Learning to decide by a rule: beside the paper's loss, a second one with the scores of the rule.
+//! Training for a rule: a second loss, with the scores of the rule, is added to the paper's loss.
 //!
-//! By the NCA rule near support edges count for much and far ones for nothing, so that what an explanation cites
-//! carries the decision.
+//! Under the NCA rule near support edges dominate the score, so that the edges an explanation cites carry the decision.
 
 use crate::edge::{EdgeModel, States};
 use crate::encoder::Numbered;
@@ -10,13 +9,13 @@ use crate::ops::cross_entropy::{Choice, cross_entropy};
 use crate::rule::Scoring;
 use candle_core::Tensor;
 
-/// Heads of each word that compete, beside the gold one: a few more than parsing by such a rule considers.
+/// Competing heads per word besides the gold head: a few more than the parser considers under such a rule.
 const RIVAL_HEADS: usize = 8;
-/// Takes an edge out of its own evidence.
+/// Added to the similarity of an edge with itself, so that it is not its own support.
 const NEVER: f32 = -1e9;
 
-/// The mean loss of head decisions among the best heads by `scores`, flat as
-/// [`candidate_scores`](EdgeModel::candidate_scores) gives them, against support edges `[edges, dims]`.
+/// The mean loss of head decisions among the best heads by `scores`, against support edges `[edges, dims]`. `scores` is
+/// flat, as returned by [`candidate_scores`](EdgeModel::candidate_scores).
 pub(super) fn head_loss(
     rule: &dyn Scoring,
     model: &EdgeModel,
@@ -49,8 +48,7 @@ pub(super) fn head_loss(
     Ok(Some(cross_entropy(&scores?, choices)?))
 }
 
-/// The mean loss of label decisions of edges `[edges, dims]` against each other and edges drawn beside them; an edge is
-/// no evidence for itself.
+/// The mean loss of the label decisions of edges `[edges, dims]`. The support is all other edges and the drawn ones.
 pub(super) fn label_loss(
     rule: &dyn Scoring,
     model: &EdgeModel,

@@ -1,4 +1,4 @@
-//! One run of training, of one model or of two on one encoder: steps, epochs, the best so far, and where it stands.
+//! One training run of one model, or of two on one encoder: steps, epochs, checkpoints and the best parameters so far.
 
 use super::adam::Adam;
 use super::checkpoint;
@@ -20,20 +20,20 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-/// Training sentences whose edges are the support for scoring the dev set between epochs.
+/// The number of training sentences whose edges are the support for scoring the dev set between epochs.
 const DEV_SUPPORT: usize = 2048;
 
 /// The numbered treebanks of a run.
 #[derive(Clone, Debug)]
 pub struct Data {
-    /// To learn from; also the support set.
+    /// The training set, which is also the support set.
     pub train: Vec<Numbered>,
-    /// To choose the best epoch by.
+    /// The dev set, which selects the best epoch.
     pub dev: Vec<Numbered>,
 }
 
 impl Data {
-    /// A number that changes with any word, head or label (FNV-1a).
+    /// A hash that changes with any spelling, head or label (FNV-1a).
     pub(super) fn fingerprint(&self) -> u64 {
         let mut hash = 0xcbf2_9ce4_8422_2325_u64;
         let mut mix = |value: u64| hash = (hash ^ value).wrapping_mul(0x0100_0000_01b3);
@@ -47,7 +47,7 @@ impl Data {
     }
 }
 
-/// Models in training.
+/// A training run.
 pub struct Run<'a> {
     stage: Stage,
     config: &'a Config,
@@ -56,33 +56,33 @@ pub struct Run<'a> {
     device: Device,
     by_label: Vec<Vec<EdgeAt>>,
     trained: Vec<Trained>,
-    /// The variables of all of them.
+    /// The variables of all models.
     parameters: Parameters,
     adam: Adam,
     state: State,
     plan: Vec<Vec<usize>>,
 }
 
-/// Where a run stands; with the parameters and Adam's moments it is all that the future depends on.
+/// The state of a run. With the parameters and Adam's moments it determines the rest of the run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct State {
     epoch: usize,
     /// The next batch of this epoch's plan.
     batch: usize,
-    /// The generator as it was when this epoch's plan was drawn.
+    /// The generator before this epoch's plan was drawn.
     at_epoch: Random,
     random: Random,
     loss: f64,
     tokens: usize,
     seconds: f64,
-    /// The mean accuracy of the best epoch, once there is one.
+    /// The mean accuracy of the best epoch so far.
     best: Option<f64>,
     history: Vec<EpochReport>,
     memory: LastEdges,
 }
 
 impl<'a> Run<'a> {
-    /// A run at its beginning.
+    /// A run before its first step.
     pub fn new(
         stage: Stage,
         config: &'a Config,
@@ -135,7 +135,7 @@ impl<'a> Run<'a> {
         Ok(run)
     }
 
-    /// Writes the checkpoint that a run from the parameters of trained models begins with.
+    /// Writes a first checkpoint with the parameters of trained models, for a run to start from.
     pub(crate) fn starting_from(self, models: &[&Trained], folder: &Path) -> Result<()> {
         let refuse = |_| Error::Training {
             message: "the model to start from has other sizes than this configuration".to_string(),
@@ -148,7 +148,7 @@ impl<'a> Run<'a> {
         self.save(folder)
     }
 
-    /// A run as its checkpoint left it.
+    /// Restores the run from its checkpoint, if there is one.
     pub(crate) fn resume(mut self, folder: &Path) -> Result<Self> {
         let path = self.checkpoint_path(folder);
         if path.is_file() {
@@ -158,13 +158,13 @@ impl<'a> Run<'a> {
         Ok(self)
     }
 
-    /// The epochs done.
+    /// The reports of completed epochs.
     pub(crate) fn history(&self) -> &[EpochReport] {
         &self.state.history
     }
 
-    /// Trains to the end or until the observer says stop, with checkpoints in `folder`. Returns the best models, or
-    /// nothing if stopped.
+    /// Trains to the end, or until the observer stops it, with checkpoints in `folder`. Returns the best models, or
+    /// `None` if stopped.
     pub(crate) fn best(mut self, folder: &Path, observer: &mut dyn Observer) -> Result<Option<Vec<Trained>>> {
         while self.state.epoch < self.config.epochs {
             while self.state.batch < self.plan.len() {
@@ -183,7 +183,7 @@ impl<'a> Run<'a> {
         Ok(Some(self.trained))
     }
 
-    /// The same with the support of the best models summed.
+    /// Like [`Run::best`], with the support of the best models summed.
     #[cfg(feature = "lab")]
     pub(crate) fn finish(self, folder: &Path, observer: &mut dyn Observer) -> Result<Option<Vec<Trained>>> {
         let (config, data, vocabulary) = (self.config, self.data, &self.tables.vocabulary);
@@ -193,7 +193,7 @@ impl<'a> Run<'a> {
         Ok(Some(models))
     }
 
-    /// The next batch of the epoch: loss, gradients, update.
+    /// Processes the next batch of the epoch: loss, gradients, update.
     pub fn step(&mut self) -> Result<StepReport> {
         let started = Instant::now();
         let training_set = TrainingSet {
@@ -233,7 +233,7 @@ impl<'a> Run<'a> {
         })
     }
 
-    /// The learning rates of BERT's own parameters and of all others, now.
+    /// The current learning rates of BERT's own parameters and of all others.
     fn rates(&self) -> (f64, f64) {
         let (epoch, batches) = (self.state.epoch as f64, self.plan.len().max(1) as f64);
         let done = (epoch + self.state.batch as f64 / batches) / self.config.epochs.max(1) as f64;
@@ -244,8 +244,8 @@ impl<'a> Run<'a> {
         (self.config.bert.rate(done), self.config.learning_rate * factor)
     }
 
-    /// The sentences that the dev set is judged against between epochs: on a large treebank a sample, evenly spread, with
-    /// every label in it. A mean of thousands of edges hardly moves with more of them.
+    /// The support for scoring the dev set between epochs: on a large treebank an evenly spaced sample that contains
+    /// every label. The mean of thousands of edges hardly changes with more of them.
     fn sample(&self) -> Vec<&'a Numbered> {
         let train = &self.data.train;
         let stride = train.len().div_ceil(DEV_SUPPORT).max(1);

@@ -1,15 +1,15 @@
-//! Query and support sentences: the paper's sampling, in batches of similar length.
+//! Batches of query sentences of similar length, and the paper's sampling of support edges.
 
 use crate::encoder::{Numbered, Vocabulary};
 use crate::random::Random;
 
-/// Batches that are sorted by length together; between them the order is random.
+/// Batches per bucket. Sentences are sorted by length within a bucket; the order of batches is random.
 const BUCKET: usize = 40;
 
-/// A support edge: sentence and dependent.
+/// A support edge: its sentence and its dependent.
 pub(super) type EdgeAt = (u32, u32);
 
-/// Shuffled batches of sentence indices, each of similar length.
+/// Batches of sentence indices in random order, each with sentences of similar length.
 pub(super) fn plan(sentences: &[Numbered], size: usize, random: &mut Random) -> Vec<Vec<usize>> {
     let mut order: Vec<usize> = (0..sentences.len()).filter(|&s| !sentences[s].is_empty()).collect();
     random.shuffle(&mut order);
@@ -33,7 +33,7 @@ pub(super) fn edges_by_label(sentences: &[Numbered], labels: usize) -> Vec<Vec<E
     table
 }
 
-/// A copy of a sentence with some of its known words taken as unknown.
+/// A copy of a sentence in which some known words are replaced by the unknown word.
 pub(super) fn with_unknown_words(
     sentence: &Numbered,
     rate: f32,
@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn an_epoch_shows_every_sentence_once_in_batches_of_similar_length() {
+    fn an_epoch_contains_every_sentence_once_in_batches_of_similar_length() {
         let sentences: Vec<Numbered> = (0..1000).map(|s| sentence(2 + s * 7 % 50, 0)).collect();
         let batches = plan(&sentences, 32, &mut Random::new(1));
         let mut seen = batches.concat();

@@ -1,14 +1,14 @@
-//! The lines of one sentence, taken apart column by column; every flaw is noted, not only the first.
+//! Parses the lines of one sentence column by column, and records every flaw, not only the first.
 
 use super::id::{Id, parse_id, parse_number};
 use super::lines::{Line, RawBlock};
 use super::problem::{COLUMNS, Problem, shorten};
 use super::sentence::{EmptyNode, MultiwordToken, Sentence, Word};
 
-/// What became of one block of lines.
+/// The result of parsing one block of lines.
 #[derive(Debug)]
 pub(super) struct ParsedBlock {
-    /// The sentence, unless a problem that is not handled stands in its way; `None` for stray blank lines too.
+    /// The sentence; `None` if it has an unhandled problem or if the block is only blank lines.
     pub sentence: Option<Sentence>,
     /// The line of every word of the sentence.
     pub word_lines: Vec<u64>,
@@ -16,7 +16,7 @@ pub(super) struct ParsedBlock {
     pub problems: Vec<Problem>,
 }
 
-/// Takes one block of lines apart.
+/// Parses one block of lines.
 pub(super) fn parse_block(block: RawBlock) -> ParsedBlock {
     let mut parser = BlockParser { problems: block.problems, next_id: 1, ..BlockParser::default() };
     for line in &block.lines {
@@ -39,9 +39,9 @@ struct BlockParser {
     sentence: Sentence,
     word_lines: Vec<u64>,
     problems: Vec<Problem>,
-    /// The id that the next word should have; after a wrong one, counting goes on from there.
+    /// The id expected for the next word. After a wrong id, counting continues from there.
     next_id: usize,
-    /// Whether a range line has come whose first word has not.
+    /// Whether a range line precedes the next word.
     range_open: bool,
     ids_sound: bool,
     in_words: bool,
@@ -66,7 +66,7 @@ impl BlockParser {
         let columns: Vec<&str> = line.text.split('\t').collect();
         let Ok(columns) = <[&str; 10]>::try_from(columns.as_slice()) else {
             self.ids_sound = false;
-            // The line still takes its place in the count, so that the lines after it are not blamed for it.
+            // Counts the line as a word, so that the following lines are not reported too.
             if let Some(Id::Word(id)) = parse_id(columns[0]) {
                 self.next_id = id + 1;
             }
@@ -185,7 +185,8 @@ impl BlockParser {
         self.sentence.empty_nodes.push(EmptyNode { after, number: count, columns: columns[1..].join("\t") });
     }
 
-    /// Ranges and empty nodes carry no basic tree; where a file puts one on them it is kept, but of no effect.
+    /// Ranges and empty nodes have no basic head or label. If a file gives them one, it is kept in the output and
+    /// ignored.
     fn annotation_on_token(&mut self, number: u64, columns: &[&str; 10]) {
         if let Some(place) = [6, 7].into_iter().find(|&place| columns[place] != "_" && !columns[place].is_empty()) {
             let found = format!("{} of {} is {}", COLUMNS[place], shorten(columns[0]), shorten(columns[place]));
@@ -214,7 +215,7 @@ impl BlockParser {
                     .remedy("remove the comments, or the blank line after them"),
             );
         }
-        // With unsound ids a head cannot be checked.
+        // Heads cannot be checked if the ids are wrong.
         if !self.ids_sound {
             return;
         }
@@ -235,7 +236,7 @@ impl BlockParser {
     }
 }
 
-/// The form of a line that holds a word; ranges and empty nodes would show the text twice.
+/// The form of a word line. Ranges and empty nodes are skipped, because they would show the text twice.
 fn surface_form(line: &str) -> Option<&str> {
     let mut columns = line.split('\t');
     let id = columns.next()?;

@@ -1,4 +1,4 @@
-//! A whole treebank looked through: what it holds, and every problem it has.
+//! Checks a whole treebank: counts its contents and reports every problem.
 
 use super::problem::Problem;
 use super::reader::{Reader, tree_problems};
@@ -8,40 +8,40 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io::BufRead;
 
-/// What a treebank holds.
+/// What a treebank contains.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Summary {
-    /// The sentences that could be read.
+    /// Readable sentences.
     pub sentences: u64,
-    /// The sentences that could not.
+    /// Sentences that cannot be read.
     pub refused_sentences: u64,
-    /// The syntactic words.
+    /// Syntactic words.
     pub words: u64,
-    /// The surface tokens that stand for several words.
+    /// Surface tokens that stand for several words.
     pub multiword_tokens: u64,
-    /// The empty nodes of enhanced graphs.
+    /// Empty nodes of enhanced graphs.
     pub empty_nodes: u64,
-    /// The documents, by their `# newdoc` comments.
+    /// Documents, by their `# newdoc` comments.
     pub documents: u64,
-    /// The words whose head is `_`.
+    /// Words whose head is `_`.
     pub words_without_head: u64,
-    /// The problems, handled ones included.
+    /// Problems, handled ones included.
     pub problems: u64,
-    /// How often each label (DEPREL) occurs.
+    /// Number of occurrences of each label (DEPREL).
     pub labels: BTreeMap<String, u64>,
 }
 
-/// What comes up while a treebank is looked through, in the order of the file.
+/// One report of a check, in file order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Finding {
-    /// Something is wrong; a sentence that can be read follows its problems.
+    /// A problem. The problems of a readable sentence precede it.
     Problem(Problem),
-    /// A sentence that could be read.
+    /// A readable sentence.
     Sentence(Sentence),
 }
 
-/// Looks through a treebank and reports every problem, trees included, and every sentence that can be read. Memory does
-/// not grow with the file. Ends early only if the file cannot be read or `report` fails.
+/// Checks a treebank and reports every problem, trees included, and every readable sentence. Memory does not grow with
+/// the file. Stops early only if the file cannot be read or `report` fails.
 pub fn check<R: BufRead>(mut reader: Reader<R>, mut report: impl FnMut(Finding) -> Result<()>) -> Result<Summary> {
     let mut summary = Summary::default();
     while let Some(block) = reader.next_parsed()? {
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn a_treebank_without_heads_is_counted_not_blamed() {
+    fn a_treebank_without_heads_is_counted_without_problems() {
         let (summary, problems, _) = checked("1\ta\t_\t_\t_\t_\t_\t_\t_\t_\n\n");
         assert_eq!((summary.words_without_head, problems), (1, vec![]));
     }

@@ -7,7 +7,7 @@ pub(super) enum Id {
     Empty(usize, usize),
 }
 
-/// Reads an ID; `None` if it is none.
+/// Parses an ID; `None` if it is invalid.
 pub(super) fn parse_id(text: &str) -> Option<Id> {
     if let Some((first, last)) = text.split_once('-') {
         return Some(Id::Range(parse_number(first).filter(|&id| id > 0)?, parse_number(last)?));
@@ -18,9 +18,9 @@ pub(super) fn parse_id(text: &str) -> Option<Id> {
     parse_number(text).map(Id::Word)
 }
 
-/// A number as CoNLL-U writes it: digits, no sign, no leading zero; so that writing it gives the same bytes.
+/// Parses a number as CoNLL-U writes it: digits, no sign, no leading zero, so that writing it gives the same bytes.
 pub(super) fn parse_number(text: &str) -> Option<usize> {
     let plain = text.bytes().all(|byte| byte.is_ascii_digit()) && (text == "0" || !text.starts_with('0'));
-    // Nine digits are more than any sentence has words, and leave room to count on.
+    // No sentence has a billion words, and the limit avoids overflow when ids are incremented.
     if plain && text.len() <= 9 { text.parse().ok() } else { None }
 }

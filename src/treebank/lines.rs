@@ -1,21 +1,21 @@
-//! Lines of a file, gathered up to the next blank line, with bounded memory whatever the file holds.
+//! Groups the lines of a file into blocks that end at a blank line, in bounded memory whatever the file contains.
 
 use super::problem::Problem;
 use std::io::{self, BufRead};
 
-/// The longest line that is kept, in bytes; UD's longest is some thousands.
+/// The longest accepted line, in bytes; the longest in UD has some thousands.
 pub(super) const MAX_LINE: usize = 1 << 20;
-/// The longest sentence that is kept, in bytes.
+/// The longest accepted sentence, in bytes.
 pub(super) const MAX_SENTENCE: usize = 4 << 20;
 
-/// One line without its end.
+/// One line without its line end.
 #[derive(Clone, Debug)]
 pub(super) struct Line {
     pub number: u64,
     pub text: String,
 }
 
-/// The lines up to a blank line or the end of the file, and what was wrong with them as lines.
+/// The lines up to a blank line or the end of the file, with the problems of the lines themselves.
 #[derive(Debug, Default)]
 pub(super) struct RawBlock {
     pub lines: Vec<Line>,
@@ -40,7 +40,7 @@ impl<R: BufRead> BlockReader<R> {
         Self { read, number: 0, carriage_return_seen: false, ended: false }
     }
 
-    /// The next block, or `None` at the end of the file. A block may be empty where the file has stray blank lines.
+    /// The next block, or `None` at the end of the file. Stray blank lines give empty blocks.
     pub(super) fn next_block(&mut self) -> io::Result<Option<RawBlock>> {
         if self.ended {
             return Ok(None);
@@ -69,7 +69,7 @@ impl<R: BufRead> BlockReader<R> {
             let fits = size <= MAX_SENTENCE;
             if !fits && !too_large {
                 too_large = true;
-                // What is beyond the limit is not looked into, so that memory and time stay bounded.
+                // Lines beyond the limit are not parsed, so that memory and time stay bounded.
                 block.lines = Vec::new();
                 block.problems.push(
                     Problem::error(
@@ -100,7 +100,7 @@ impl<R: BufRead> BlockReader<R> {
         }
     }
 
-    /// Reads up to the next newline, keeps at most [`MAX_LINE`] bytes and counts all.
+    /// Reads up to the next newline. Stores at most [`MAX_LINE`] bytes, and counts all.
     fn read_line(&mut self, kept: &mut Vec<u8>) -> io::Result<(LineEnd, usize)> {
         let mut total = 0;
         loop {
@@ -123,7 +123,7 @@ impl<R: BufRead> BlockReader<R> {
         }
     }
 
-    /// Takes the byte order mark and the carriage return off, and says so the first time.
+    /// Removes the byte order mark and carriage returns, and reports the first of each.
     fn strip_line(&mut self, bytes: &mut Vec<u8>, block: &mut RawBlock) {
         if self.number == 1 && bytes.starts_with(b"\xEF\xBB\xBF") {
             bytes.drain(..3);
@@ -176,7 +176,7 @@ impl<R: BufRead> BlockReader<R> {
         block.lines.push(Line { number: self.number, text });
     }
 
-    /// The last block: `None` if the file ended right after a blank line.
+    /// The last block; `None` if the file ends right after a blank line.
     fn finish(&self, mut block: RawBlock) -> Option<RawBlock> {
         if let Some(last) = block.lines.last() {
             block.problems.push(

@@ -1,7 +1,7 @@
-//! Treebanks: CoNLL-U in and out without loss, what is wrong with a file, and plain text cut into words.
+//! Treebanks: lossless reading and writing of CoNLL-U, checks of files, and word segmentation of plain text.
 //!
-//! Data flows `lines` → `block` → [`Reader`] → [`Sentence`] → [`Writer`]; every complaint on the way is a [`Problem`].
-//! `docs/reference/conllu.md` says which flaws of a file are errors and which are handled.
+//! Data flows `lines` → `block` → [`Reader`] → [`Sentence`] → [`Writer`]. Every flaw on the way is a [`Problem`].
+//! `docs/reference/conllu.md` lists which flaws are errors and which are handled.
 
 mod block;
 mod check;

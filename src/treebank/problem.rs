@@ -1,32 +1,32 @@
-//! One flaw of a treebank file: where it is, what was found and expected, the sentence around it, and what to do.
+//! One flaw of a treebank file: its place, what was found and expected, the sentence around it, and a remedy.
 
 use std::fmt;
 
-/// The ten columns, in order; a problem's `column` counts them from 1.
+/// The ten columns in order. A problem's `column` counts from 1.
 pub(super) const COLUMNS: [&str; 10] =
     ["ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC"];
 
-/// How many tokens are shown on either side of the one in brackets.
+/// Tokens shown on either side of the token in brackets.
 const TOKENS_AROUND: usize = 8;
-/// How many characters of a token are shown.
+/// Characters shown of a token.
 const TOKEN_WIDTH: usize = 40;
 
 /// One flaw of a treebank file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// The line, from 1.
+    /// The line number, from 1.
     pub line: u64,
     /// The column of the CoNLL-U line, 1 (ID) to 10 (MISC).
     pub column: usize,
-    /// What is there.
+    /// What was found.
     pub found: String,
-    /// What should be there.
+    /// What was expected.
     pub expected: String,
-    /// The sentence, the token at fault in brackets; empty where there is none.
+    /// The sentence with the token at fault in brackets; empty if there is none.
     pub sentence: String,
     /// What to do about it.
     pub remedy: &'static str,
-    /// Whether the reader copes with it; the sentence of any other problem is refused.
+    /// Whether the reader can handle it. A sentence with any other problem is refused.
     pub handled: bool,
 }
 
@@ -37,7 +37,7 @@ impl Problem {
         Self { line, column, found, expected, sentence: String::new(), remedy: "", handled: false }
     }
 
-    /// A flaw that the reader copes with.
+    /// A flaw that the reader handles.
     pub(super) fn handled(line: u64, column: usize, found: impl Into<String>, expected: impl Into<String>) -> Self {
         Self { handled: true, ..Self::error(line, column, found, expected) }
     }
@@ -46,7 +46,8 @@ impl Problem {
         Self { remedy, ..self }
     }
 
-    /// Adds the sentence with the token on the problem's line in brackets. `tokens` are line numbers, rising, and forms.
+    /// Adds the sentence, with the token on the problem's line in brackets. `tokens` are ascending line numbers with
+    /// forms.
     pub(super) fn show(&mut self, tokens: &[(u64, &str)]) {
         let at = tokens.binary_search_by_key(&self.line, |(line, _)| *line).ok();
         let middle = at.unwrap_or(0);
@@ -73,7 +74,7 @@ impl fmt::Display for Problem {
     }
 }
 
-/// The text cut to a width fit for a message, control characters made visible.
+/// Truncates a text for a message and replaces control characters.
 pub(super) fn shorten(text: &str) -> String {
     let mut shown: String =
         text.chars().take(TOKEN_WIDTH).map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c }).collect();
@@ -102,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_token_is_cut_and_its_control_characters_are_shown() {
+    fn a_long_token_is_cut_and_its_control_characters_are_replaced() {
         assert_eq!(shorten(&format!("\u{1b}[31m{}", "é".repeat(80))), format!("\u{fffd}[31m{}…", "é".repeat(35)));
     }
 }

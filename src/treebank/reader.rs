@@ -1,4 +1,4 @@
-//! A treebank file read sentence by sentence, with constant memory, going on after a sentence that is wrong.
+//! Reads a treebank file sentence by sentence in constant memory, and continues after an invalid sentence.
 
 use super::block::{ParsedBlock, parse_block};
 use super::lines::BlockReader;
@@ -10,7 +10,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
-/// Reads sentences one by one. After an `Err` for a sentence, iteration goes on with the next one.
+/// Reads sentences one by one. After an `Err` for a sentence, iteration continues with the next one.
 pub struct Reader<R> {
     blocks: BlockReader<R>,
     name: PathBuf,
@@ -26,24 +26,24 @@ pub fn open(path: &Path) -> Result<Reader<Box<dyn BufRead + Send>>> {
     Ok(Reader::new(Box::new(BufReader::with_capacity(1 << 16, file)), path))
 }
 
-/// Reads all sentences of a file, or says what is wrong with the first that cannot be read.
+/// Reads all sentences of a file, or returns the error of the first that cannot be read.
 pub fn read_all(path: &Path) -> Result<Vec<Sentence>> {
     open(path)?.collect()
 }
 
-/// Reads all sentences of a file for training: every word has a head and a label, every sentence is a tree with a
-/// single root.
+/// Reads all sentences of a file for training. Every word must have a head and a label, and every sentence must be a
+/// tree with a single root.
 pub fn read_trees(path: &Path) -> Result<Vec<Sentence>> {
     open(path)?.trees()
 }
 
 impl<R: BufRead> Reader<R> {
-    /// Reads from anything; `name` stands for the file in messages.
+    /// Reads from any source. `name` is the file name in messages.
     pub fn new(read: R, name: impl Into<PathBuf>) -> Self {
         Self { blocks: BlockReader::new(read), name: name.into(), failed: false }
     }
 
-    /// Reads all sentences and refuses those that are not labelled trees, as [`read_trees`] does.
+    /// Reads all sentences and refuses those that are not labelled trees, like [`read_trees`].
     pub fn trees(mut self) -> Result<Vec<Sentence>> {
         let mut sentences = Vec::new();
         while let Some(mut block) = self.next_parsed()? {
@@ -57,7 +57,7 @@ impl<R: BufRead> Reader<R> {
         Ok(sentences)
     }
 
-    /// The next block with all its problems; only a failing system ends in an error.
+    /// The next block with all its problems. Fails only on an I/O error.
     pub(super) fn next_parsed(&mut self) -> Result<Option<ParsedBlock>> {
         if self.failed {
             return Ok(None);
@@ -98,8 +98,8 @@ impl<R: BufRead> Iterator for Reader<R> {
     }
 }
 
-/// What keeps a readable sentence from being a labelled tree. A sentence without any head is not annotated at all: that
-/// is a fault only where annotation is `required`.
+/// The reasons why a readable sentence is not a labelled tree. A sentence without any head is unannotated, which is a
+/// problem only if annotation is `required`.
 pub(super) fn tree_problems(sentence: &Sentence, word_lines: &[u64], required: bool) -> Vec<Problem> {
     let mut problems = Vec::new();
     if !required && sentence.words().iter().all(|word| word.head.is_none()) {
@@ -143,7 +143,7 @@ fn round(cycle: &[usize]) -> String {
     joined(cycle.iter().chain(cycle.first()), " → ")
 }
 
-/// Ids for a message, the first of them if there are many.
+/// Ids for a message, truncated if there are many.
 fn joined<'a>(words: impl Iterator<Item = &'a usize>, between: &str) -> String {
     const MOST: usize = 12;
     let mut shown: Vec<String> = words.take(MOST + 1).map(usize::to_string).collect();

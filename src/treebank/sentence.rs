@@ -1,6 +1,6 @@
-//! A sentence as CoNLL-U holds it: comments, words, multiword tokens and empty nodes, every field verbatim.
+//! A sentence as in CoNLL-U: comments, words, multiword tokens and empty nodes, every field verbatim.
 
-/// One sentence; what was read is what is written.
+/// One sentence. Writing it gives back what was read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sentence {
     pub(super) comments: Vec<String>,
@@ -22,7 +22,7 @@ pub struct Word {
     pub xpos: String,
     /// The morphological features, `_` if none.
     pub feats: String,
-    /// The id of the head, 0 for ROOT, `None` where the file has `_`.
+    /// The id of the head, 0 for ROOT, `None` for `_`.
     pub head: Option<usize>,
     /// The relation to the head (DEPREL), `_` if unknown.
     pub label: String,
@@ -47,7 +47,7 @@ pub struct MultiwordToken {
     pub misc: String,
 }
 
-/// A node of the enhanced graph that is not in the text, such as `8.1`; parsing does not see it.
+/// A node of the enhanced graph that is not in the text, such as `8.1`. The parser ignores it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EmptyNode {
     /// The id of the word it follows, 0 before the first.
@@ -59,8 +59,8 @@ pub struct EmptyNode {
 }
 
 impl Sentence {
-    /// A sentence of bare words without annotation, to be parsed. White space inside a form becomes one space, an
-    /// empty form `_`, so that the sentence can always be written.
+    /// A sentence of bare words without annotation, for parsing. White space inside a form becomes one space and an
+    /// empty form becomes `_`, so that the sentence can always be written.
     pub fn from_forms(forms: impl IntoIterator<Item = impl Into<String>>) -> Self {
         let words = forms.into_iter().map(|form| Word::new(&form.into())).collect();
         Self { words, ..Self::default() }
@@ -71,7 +71,7 @@ impl Sentence {
         &self.comments
     }
 
-    /// Sets the comment `# key = value`, in place of an older one of that key.
+    /// Sets the comment `# key = value`, replacing an older one with that key.
     pub fn set_comment(&mut self, key: &str, value: &str) {
         let line = format!("# {key} = {}", one_line(value));
         match self.comments.iter().position(|comment| comment_value(comment, key).is_some()) {
@@ -101,7 +101,7 @@ impl Sentence {
         &self.words
     }
 
-    /// The syntactic words, to annotate.
+    /// The syntactic words, mutable for annotation.
     pub fn words_mut(&mut self) -> &mut [Word] {
         &mut self.words
     }
@@ -154,8 +154,8 @@ impl Word {
         misc_value(&self.misc, key)
     }
 
-    /// Sets a key in MISC, in place of an older value, and leaves the other keys as they are. White space in the
-    /// value becomes one space and `|` becomes `/`, since MISC cannot hold them.
+    /// Sets a key in MISC, replacing an older value, and leaves the other keys unchanged. White space in the value
+    /// becomes one space and `|` becomes `/`, because MISC cannot hold them.
     pub fn set_misc(&mut self, key: &str, value: &str) {
         set_misc(&mut self.misc, key, value);
     }
@@ -167,12 +167,12 @@ impl Word {
 }
 
 impl MultiwordToken {
-    /// A token over the words `first..=last` with no annotation of its own.
+    /// A token over the words `first..=last` without annotation.
     pub(super) fn new(first: usize, last: usize, form: &str) -> Self {
         Self { first, last, form: one_line(form), middle: "_\t_\t_\t_\t_\t_\t_".to_owned(), misc: "_".to_owned() }
     }
 
-    /// Sets a key in MISC as [`Word::set_misc`] does.
+    /// Sets a key in MISC like [`Word::set_misc`].
     pub fn set_misc(&mut self, key: &str, value: &str) {
         set_misc(&mut self.misc, key, value);
     }
@@ -207,7 +207,7 @@ fn comment_value<'a>(comment: &'a str, key: &str) -> Option<&'a str> {
     Some(rest.strip_prefix('=')?.trim())
 }
 
-/// The text with every run of white space turned into one space, so that it fits in one column of one line.
+/// Replaces every run of white space by one space, so that the text fits in one column.
 fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -217,7 +217,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn set_misc_adds_replaces_and_keeps_the_other_keys() {
+    fn set_misc_adds_and_replaces_and_leaves_the_other_keys() {
         let mut word = Word::new("bread");
         word.set_misc("HeadProb", "0.5");
         assert_eq!(word.misc, "HeadProb=0.5");

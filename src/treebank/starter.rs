@@ -2,12 +2,12 @@
 
 use super::{Reader, Sentence};
 
-/// What the demo trains on.
+/// The training set of the demo.
 pub fn train() -> Vec<Sentence> {
     sentences("starter/train.conllu", include_str!("starter/train.conllu"))
 }
 
-/// What the demo is judged by.
+/// The dev set of the demo.
 pub fn dev() -> Vec<Sentence> {
     sentences("starter/dev.conllu", include_str!("starter/dev.conllu"))
 }
@@ -31,7 +31,7 @@ mod tests {
     }
 
     #[test]
-    fn no_dev_sentence_stands_in_train() {
+    fn no_dev_sentence_is_in_the_training_set() {
         let train = train();
         let seen: std::collections::HashSet<_> = train.iter().map(|s| s.text()).collect();
         assert!(dev().iter().all(|s| s.text().is_some() && !seen.contains(&s.text())));

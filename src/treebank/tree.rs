@@ -1,6 +1,6 @@
-//! Whether heads form a tree with one root, and if not, why.
+//! Checks whether heads form a tree with a single root, and reports why not.
 
-/// Why heads are not a tree with a single root. Words are ids, counted from 1.
+/// A reason why heads are not a tree with a single root. Words are ids, from 1.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TreeFault {
     /// No word has head 0.
@@ -9,12 +9,12 @@ pub enum TreeFault {
     SeveralRoots(Vec<usize>),
     /// A word is its own head.
     SelfHead(usize),
-    /// Words that lead back to themselves, each followed by its head, from the lowest id on.
+    /// A cycle: each word is followed by its head, starting at the lowest id.
     Cycle(Vec<usize>),
 }
 
-/// Every fault of a sentence's heads; none means that they are a tree with a single root. `heads[i]` is the head of
-/// word `i + 1`, and no head is above the number of words.
+/// Every fault of a sentence's heads. Empty if they form a tree with a single root. `heads[i]` is the head of word `i +
+/// 1`, and no head exceeds the number of words.
 pub fn tree_faults(heads: &[usize]) -> Vec<TreeFault> {
     let mut faults = Vec::new();
     let roots: Vec<usize> = (1..=heads.len()).filter(|&word| heads[word - 1] == 0).collect();
@@ -23,7 +23,7 @@ pub fn tree_faults(heads: &[usize]) -> Vec<TreeFault> {
         1 => {}
         _ => faults.push(TreeFault::SeveralRoots(roots)),
     }
-    // The walk that first reached a word; 0 is unseen. Meeting one's own walk again is a cycle.
+    // The walk that first reached each word; 0 is unvisited. A walk that meets itself is in a cycle.
     let mut walk_of = vec![0; heads.len()];
     for start in 1..=heads.len() {
         let mut word = start;
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn all_heads_of_four_words_are_judged_as_by_walking_to_the_root() {
+    fn faults_agree_with_a_walk_to_the_root_for_all_heads_of_four_words() {
         for code in 0..5_usize.pow(4) {
             let heads: Vec<usize> = (0..4).map(|place| code / 5_usize.pow(place) % 5).collect();
             let reaches_root = |mut word: usize| {

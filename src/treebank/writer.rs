@@ -1,4 +1,4 @@
-//! Sentences back to CoNLL-U, byte for byte as a valid file had them.
+//! Writes sentences as CoNLL-U. A valid file is reproduced byte for byte.
 
 use super::sentence::{Sentence, Word};
 use std::io::{self, Write};
@@ -10,7 +10,7 @@ pub fn write_sentence(out: &mut impl Write, sentence: &Sentence) -> io::Result<(
     }
     let mut ranges = sentence.multiword_tokens.iter().peekable();
     let mut empties = sentence.empty_nodes.iter().peekable();
-    // Each word is preceded by the empty nodes after its forerunner, then by the range that starts with it.
+    // The empty nodes after the previous word come first, then the range that starts at this word, then the word.
     for id in 1..=sentence.words.len() + 1 {
         while let Some(node) = empties.next_if(|node| node.after < id) {
             writeln!(out, "{}.{}\t{}", node.after, node.number, node.columns)?;

@@ -1,4 +1,4 @@
-//! Chores of the repository, run as `cargo xtask NAME`.
+//! Repository tasks, run as `cargo xtask NAME`.
 
 mod tidy;
 
@@ -34,7 +34,7 @@ fn main() -> anyhow::Result<ExitCode> {
     }
 }
 
-/// Speed is measured in a release build, which this one need not be.
+/// Runs the `peers` binary in a release build, because it measures speed.
 fn peers(arguments: &[&str]) -> anyhow::Result<ExitCode> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let manifest = repository()?.join("Cargo.toml");
@@ -44,7 +44,7 @@ fn peers(arguments: &[&str]) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::from(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1)))
 }
 
-/// The folder above this crate, so that a chore does the same wherever in the repository it is called.
+/// The repository root, so that tasks do not depend on the current folder.
 fn repository() -> anyhow::Result<&'static Path> {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("the xtask crate must lie inside the repository")
 }

@@ -1,4 +1,4 @@
-//! The house rules that neither rustfmt nor clippy knows, checked over every file git tracks or would track.
+//! The house rules that rustfmt and clippy do not check, applied to every file that git tracks or would track.
 
 mod docs;
 mod order;
@@ -12,29 +12,29 @@ use std::process::{Command, ExitCode};
 
 use anyhow::{Context, ensure};
 
-/// The modules of `src` in the order the data flows: each may use those before it, never those after it.
+/// The modules of `src` in data-flow order: each may use those before it, never those after it.
 const DATA_FLOW: &[&str] = &[
     "error", "files", "random", "rule", "config", "device", "task", "treebank", "evaluate", "fetch", "ops", "encoder",
     "edge", "support", "score", "model", "evidence", "bundle", "parse", "train", "explain", "lab", "serve", "cli",
 ];
 
-/// Files that may hold `unsafe`, each with a `// SAFETY:` comment above.
+/// Files that may contain `unsafe`, each with a `// SAFETY:` comment above it.
 const UNSAFE_ALLOWED: &[&str] = &["src/ops/gemm.rs", "index/src/container/map.rs", "index/src/simd.rs"];
 
-/// Crates that belong to the command line, and the places of the root crate where they may be named.
+/// Crates of the command line, and the places of the root crate that may use them.
 const COMMAND_LINE_CRATES: &[&str] = &["anyhow", "clap", "indicatif"];
 const COMMAND_LINE: &[&str] = &["src/cli/", "src/cli.rs", "src/main.rs"];
 
-/// Where printing by macro is fine; test modules may do so anywhere.
+/// Places that may use printing macros. Test modules may use them anywhere.
 const MAY_PRINT: &[&str] = &["src/cli/", "src/cli.rs", "src/main.rs", "tools/", "tests/", "index/examples/"];
 
-/// A file longer than this is asked to become two.
+/// The most lines in a file.
 const MOST_LINES: usize = 400;
 
-/// Top-level folders of machines we work on: a path below one of them means nothing on any other machine.
+/// Top-level folders of single machines. Paths below them do not exist elsewhere.
 const MACHINE_FOLDERS: &[&str] = &["work", "home", "root"];
 
-/// Checks the repository and lists what it finds on standard output; fails if there is anything to list.
+/// Checks the repository and lists violations on standard output. Fails if there are any.
 pub fn run(repository: &Path) -> anyhow::Result<ExitCode> {
     let files = read_files(repository)?;
     let violations = check(&files);
@@ -46,13 +46,13 @@ pub fn run(repository: &Path) -> anyhow::Result<ExitCode> {
     Ok(if violations.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// A text file of the repository, its path relative to the top and with forward slashes.
+/// A text file of the repository. Its path is relative to the root, with forward slashes.
 struct File {
     path: String,
     text: String,
 }
 
-/// A broken rule and where; lines count from 1.
+/// A violation of a rule, with its place. Lines count from 1.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Violation {
     path: String,
@@ -81,7 +81,7 @@ fn check(files: &[File]) -> Vec<Violation> {
     violations
 }
 
-/// Whether `path` is one of `places`: a file, or anything below a folder (written with a slash at its end).
+/// Whether `path` is one of `places`: a file, or a path inside a folder (written with a trailing slash).
 fn is_in(path: &str, places: &[&str]) -> bool {
     places.iter().any(|place| if place.ends_with('/') { path.starts_with(place) } else { path == *place })
 }
@@ -98,7 +98,7 @@ fn read_files(repository: &Path) -> anyhow::Result<Vec<File>> {
     let mut files = Vec::new();
     for path in paths {
         let full = repository.join(path);
-        // Deleted but still tracked, or a link: not a text of ours.
+        // Skips symbolic links, and tracked files that are deleted.
         if !full.symlink_metadata().is_ok_and(|metadata| metadata.is_file()) {
             continue;
         }
@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_kind_of_rule_is_run_and_the_list_is_in_order_of_file_and_line() {
+    fn all_rules_run_and_violations_are_sorted_by_file_and_line() {
         let file = |path: &str, text: &str| File { path: path.to_owned(), text: text.to_owned() };
         let files = [
             file("src/parse/greedy.rs", "use crate::cli::Args; \nfn f() { todo!() }\n"),
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_is_a_file_or_all_below_a_folder() {
+    fn a_place_is_a_file_or_everything_in_a_folder() {
         assert!(is_in("src/cli/fetch.rs", COMMAND_LINE) && is_in("src/main.rs", COMMAND_LINE));
         assert!(!is_in("src/client.rs", COMMAND_LINE) && !is_in("index/src/main.rs", COMMAND_LINE));
     }

@@ -1,4 +1,5 @@
-//! Frozen states of a whole treebank on disk, in half precision, mapped: computed once, for any number of trainings.
+//! Frozen BERT states of a whole treebank on disk, in half precision and memory-mapped: computed once, used by any
+//! number of training runs.
 
 use super::{Bert, Pieces};
 use crate::error::{Error, Result};
@@ -11,20 +12,20 @@ use rayon::prelude::*;
 use std::collections::HashMap;
 use std::path::Path;
 
-/// The kind of a container of states; index files have small numbers.
+/// The container kind of stored states. Index files use small numbers.
 const KIND: u32 = 0x4245_5254;
 const KEYS: u32 = 1;
 const STATES: u32 = 2;
-/// Sentences computed before they are written; bounds the memory.
+/// Sentences computed between writes; bounds the memory.
 const CHUNK: usize = 512;
-/// Sentences computed together.
+/// Sentences per batch.
 const BATCH: usize = 32;
 const REMEDY: &str = "delete the file: it is made anew when it is needed";
 
-/// Gets the sentences done and their number; returns whether to go on.
+/// Reports progress (sentences done, sentences in total); returns whether to continue.
 pub(super) type Tell<'a> = &'a (dyn Fn(usize, usize) -> bool + Sync);
 
-/// States of every position of sentences, `[position][layer][dimension]`.
+/// The states of every position of some sentences, `[position][layer][dimension]`.
 #[derive(Debug)]
 pub(crate) struct Features {
     states: View<u16>,
@@ -34,8 +35,8 @@ pub(crate) struct Features {
 }
 
 impl Features {
-    /// The states of these sentences by a folder's own weights: from `cache`, or computed and kept there. The name of the
-    /// file tells its content, so that any change of folder or treebank makes another file.
+    /// The states of these sentences under a folder's own weights, read from `cache` or computed and stored there. The
+    /// file name is a hash of the folder and the sentences, so a change of either makes a new file.
     pub(crate) fn cached(bert: &Bert, all: bool, sentences: &[&Sentence], cache: &Path, tell: Tell) -> Result<Self> {
         let mut distinct = HashMap::new();
         let mut chosen = Vec::new();
@@ -78,14 +79,14 @@ impl Features {
         Ok(Self { states, layers: layers as usize, dims: dims as usize, first })
     }
 
-    /// The first row of a sentence, if it is here.
+    /// The first row of a sentence, if its states are stored.
     pub(crate) fn find(&self, sentence: &Sentence) -> Option<u64> {
         let row = *self.first.get(&key(sentence))?;
         let rows = (self.states.len() / (self.layers * self.dims).max(1)) as u64;
         row.checked_add(sentence.words().len() as u64).filter(|&last| last < rows).map(|_| row)
     }
 
-    /// Layers kept of every position.
+    /// Layers stored for every position.
     pub(crate) fn layers(&self) -> usize {
         self.layers
     }
@@ -95,7 +96,7 @@ impl Features {
         self.dims
     }
 
-    /// Writes the state of one row after one layer into `out`.
+    /// Reads the state of one row after one layer into `out`.
     pub(crate) fn read(&self, row: u64, layer: usize, out: &mut [f32]) {
         let start = (row as usize * self.layers + layer) * self.dims;
         let bits = self.states.get(start..start + self.dims).unwrap_or_default();
@@ -149,7 +150,7 @@ fn write(bert: &Bert, all: bool, sentences: &[&Sentence], path: &Path, tell: Tel
     writer.finish(facts).map_err(problem)
 }
 
-/// The bits of `[position][layer][dimension]` of every sentence of a batch, from the layers of all their positions.
+/// Splits the states of a batch into the half-precision bits of each sentence, `[position][layer][dimension]`.
 fn by_sentence(layers: &[Tensor], pieces: &[Pieces], batch: &[usize]) -> Result<Vec<Vec<u16>>> {
     let mut values = Vec::with_capacity(layers.len());
     for layer in layers {
@@ -166,7 +167,7 @@ fn by_sentence(layers: &[Tensor], pieces: &[Pieces], batch: &[usize]) -> Result<
     Ok(batch.iter().map(sentence).collect())
 }
 
-/// What a sentence's states depend on: its words.
+/// The cache key of a sentence: a hash of its word forms, which determine its states.
 fn key(sentence: &Sentence) -> [u8; 16] {
     let mut hasher = blake3::Hasher::new();
     for word in sentence.words() {

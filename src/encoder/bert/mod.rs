@@ -1,4 +1,5 @@
-//! A BERT folder as a source of word states: pieces of words, the network over them, the states of their first pieces.
+//! A BERT folder as a source of word states: it splits words into pieces, runs the network and reads the state of each
+//! word's first piece.
 
 mod features;
 mod network;
@@ -22,10 +23,10 @@ use pieces::Cutter;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// The files of a folder that make it what it is.
+/// The files of a BERT folder.
 pub(crate) const FILES: [&str; 3] = ["config.json", "tokenizer.json", "model.safetensors"];
 
-/// How the names of BERT's parameters begin in a model that trains it along.
+/// The prefix of BERT's parameter names in a model that fine-tunes it.
 pub(crate) const PREFIX: &str = "bert.";
 
 /// A BERT folder, opened.
@@ -33,9 +34,9 @@ pub(crate) const PREFIX: &str = "bert.";
 pub struct Bert {
     shape: Shape,
     cutter: Cutter,
-    /// The folder's own weights; none where a trained model has weights of its own.
+    /// The network with the folder's own weights; `None` if a trained model has its own.
     network: Option<Network>,
-    /// The same by name.
+    /// The folder's tensors by name.
     tensors: BTreeMap<String, Tensor>,
     hash: [u8; 32],
 }
@@ -53,20 +54,20 @@ impl Bert {
         Ok(bert)
     }
 
-    /// Opens a folder for its pieces alone.
+    /// Opens a folder without its weights, to split words into pieces only.
     pub(crate) fn open_without_weights(folder: &Path) -> Result<Self> {
         let shape = Shape::read(&folder.join(FILES[0]))?;
         let cutter = Cutter::read(&folder.join(FILES[1]), shape.max_position_embeddings, shape.vocab_size)?;
         Ok(Self { shape, cutter, network: None, tensors: BTreeMap::new(), hash: [0; 32] })
     }
 
-    /// Gives it the hash that it is known by.
+    /// Sets the hash of its files.
     pub(crate) fn known_as(mut self, hash: [u8; 32]) -> Self {
         self.hash = hash;
         self
     }
 
-    /// The hash of its files, as whoever opened it says.
+    /// The hash of its files, as set by [`Bert::known_as`].
     pub(crate) fn hash(&self) -> [u8; 32] {
         self.hash
     }
@@ -81,7 +82,7 @@ impl Bert {
         self.network.as_ref().ok_or_else(|| Error::Tensor { message: "BERT was opened without weights".to_string() })
     }
 
-    /// A network to be trained, which starts at the folder's weights; its variables are added to `parameters`.
+    /// A trainable network that starts at the folder's weights. Its variables are added to `parameters`.
     pub(crate) fn trainable(&self, parameters: &mut Parameters, device: &Device) -> Result<Network> {
         let mut tensors = BTreeMap::new();
         for (name, shape) in weights::shapes(&self.shape) {
@@ -94,25 +95,26 @@ impl Bert {
         Network::new(&self.shape, tensors)
     }
 
-    /// A sentence in pieces.
+    /// Splits a sentence into pieces.
     pub fn pieces(&self, words: &[&str]) -> Result<Pieces> {
         self.cutter.cut(words)
     }
 
-    /// States of every position of the sentences, ROOT included, by the folder's own weights: after the embedding and
-    /// each layer, or after the last layer alone; each `[positions, dims]`, rounded to half precision as on disk.
+    /// The states of every position of the sentences, ROOT included, under the folder's own weights: after the
+    /// embedding and each layer, or after the last layer alone. Each tensor is `[positions, dims]`, rounded to half
+    /// precision as on disk.
     pub fn features(&self, sentences: &[&Pieces], all: bool) -> Result<Vec<Tensor>> {
         self.rounded_states(&PieceBatch::new(sentences), all)
     }
 
-    /// The same for the rows of a batch.
+    /// The states of the rows of a batch, rounded like those of [`Bert::features`].
     pub(crate) fn rounded_states(&self, batch: &PieceBatch, all: bool) -> Result<Vec<Tensor>> {
         self.network()?.states(batch, all, None)?.iter().map(rounded).collect()
     }
 }
 
 impl PieceBatch {
-    /// The pieces of whole sentences; rows are their positions, sentence after sentence.
+    /// The pieces of whole sentences. Rows are their positions, sentence by sentence.
     pub(crate) fn new(sentences: &[&Pieces]) -> Self {
         let windows: Vec<usize> = sentences.iter().flat_map(|s| s.windows.iter().copied()).collect();
         let positions = windows.iter().flat_map(|&length| 0..length as u32).collect();
@@ -126,7 +128,7 @@ impl PieceBatch {
     }
 }
 
-/// Rounds to half precision and back: what is cached on disk and what is computed anew must be the same.
+/// Rounds to half precision and back, so that computed states equal those cached on disk.
 fn rounded(states: &Tensor) -> Result<Tensor> {
     Ok(states.to_dtype(DType::F16)?.to_dtype(DType::F32)?)
 }

@@ -1,4 +1,4 @@
-//! The layers of BERT over packed windows: nothing is padded, every operation has its way back.
+//! The layers of BERT over packed windows, without padding. Every operation has its own backward pass.
 
 use super::shape::Shape;
 use crate::error::{Error, Result};
@@ -12,7 +12,7 @@ use crate::random::Random;
 use candle_core::Tensor;
 use std::collections::BTreeMap;
 
-/// A network: constants, or variables in training.
+/// The network's tensors: constants, or variables during training.
 #[derive(Clone, Debug)]
 pub(crate) struct Network {
     /// `[vocabulary, dims]`.
@@ -41,7 +41,7 @@ struct Product {
 
 #[derive(Clone, Debug)]
 struct Layer {
-    /// To queries, keys and values side by side.
+    /// Projects to queries, keys and values side by side.
     projection: Product,
     output: Product,
     output_norm: Norm,
@@ -50,21 +50,21 @@ struct Layer {
     fall_norm: Norm,
 }
 
-/// The pieces of a batch of sentences, window after window.
+/// The pieces of a batch of sentences, window by window.
 #[derive(Clone, Debug)]
 pub(crate) struct PieceBatch {
     /// Piece ids.
     pub ids: Vec<u32>,
-    /// The place of every piece in its window.
+    /// The position of every piece in its window.
     pub positions: Vec<u32>,
-    /// The windows.
+    /// The lengths of the windows.
     pub windows: Segments,
-    /// The piece rows to give out, in the order of the encoder's rows.
+    /// The piece rows to return, in the order of the encoder's rows.
     pub rows: Vec<u32>,
 }
 
 impl Network {
-    /// A network over named tensors, whose names and shapes are those of [`shapes`](super::weights::shapes).
+    /// A network over named tensors. [`shapes`](super::weights::shapes) lists the names and shapes.
     pub(crate) fn new(shape: &Shape, mut tensors: BTreeMap<String, Tensor>) -> Result<Self> {
         let mut take = |name: String| {
             let tensor = tensors.remove(&name);
@@ -96,7 +96,7 @@ impl Network {
         })
     }
 
-    /// The same network as constants.
+    /// The same network with detached tensors.
     pub(crate) fn frozen(&self) -> Self {
         let norm = |norm: &Norm| Norm { scale: norm.scale.detach(), shift: norm.shift.detach(), ..*norm };
         let product = |product: &Product| Product { weight: product.weight.detach(), bias: product.bias.detach() };
@@ -118,7 +118,7 @@ impl Network {
     }
 
     /// The states `[rows, dims]` of the batch's rows: after the embedding and after every layer, or after the last
-    /// layer alone. With a generator, dropout is applied.
+    /// layer alone. Applies dropout if a generator is given.
     pub(crate) fn states(
         &self,
         batch: &PieceBatch,
@@ -141,7 +141,7 @@ impl Network {
                 states.push(x.index_select(&rows, 0)?);
             }
             let seen = attention(&layer.projection.apply(&x)?, &batch.windows, self.heads)?;
-            // Above the last attention no row looks at another: only those asked for are worth their products.
+            // Rows do not interact after the last attention, so only the requested rows are computed.
             let (seen, own) = if at + 1 == self.layers.len() {
                 (seen.index_select(&rows, 0)?, x.index_select(&rows, 0)?)
             } else {

@@ -1,39 +1,39 @@
-//! Words to pieces: which piece stands for which word, and windows where a sentence has more than BERT can take.
+//! Splits words into pieces, records which piece represents which word, and cuts long sentences into windows.
 
 use super::shape::FOLDER;
 use crate::error::{Error, Result};
 use std::path::Path;
 use tokenizers::Tokenizer;
 
-/// A sentence in pieces. All its windows lie one after the other.
+/// A sentence in pieces. Its windows are contiguous.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Pieces {
-    /// Piece ids, with the special ones around every window.
+    /// Piece ids, with the special pieces around every window.
     pub ids: Vec<u32>,
-    /// Pieces of every window.
+    /// The number of pieces in every window.
     pub windows: Vec<usize>,
-    /// For every position, ROOT first, the place in `ids` of the piece that stands for it.
+    /// For every position, ROOT first, the index in `ids` of the piece that represents it.
     pub place: Vec<u32>,
 }
 
-/// A folder's own way to cut words into pieces.
+/// The tokenizer of a BERT folder.
 #[derive(Clone, Debug)]
 pub(super) struct Cutter {
     tokenizer: Tokenizer,
     first: u32,
     last: u32,
     unknown: u32,
-    /// Pieces of a window without the special ones.
+    /// The longest window without its special pieces.
     longest: usize,
 }
 
 impl Cutter {
-    /// Reads `tokenizer.json`; `most` is the longest window, special pieces included.
+    /// Reads `tokenizer.json`. `most` is the longest window, special pieces included.
     pub(super) fn read(path: &Path, most: usize, vocabulary: usize) -> Result<Self> {
         let bytes = std::fs::read(path).map_err(Error::io(path))?;
         let mut tokenizer = Tokenizer::from_bytes(bytes)
             .map_err(|e| Error::unfit(path, "a tokenizer of Hugging Face's form", &e.to_string(), FOLDER))?;
-        // Many folders cut at 128 pieces and fill up to them: here every piece counts, and there is no padding.
+        // Many folders truncate at 128 pieces and pad up to that. Here no piece is cut off, and there is no padding.
         tokenizer.with_truncation(None).map_err(|e| Error::unfit(path, "a tokenizer", &e.to_string(), FOLDER))?;
         tokenizer.with_padding(None);
         let special = |name: &str| {
@@ -48,7 +48,7 @@ impl Cutter {
         Ok(Self { tokenizer, first, last, unknown, longest: most - 2 })
     }
 
-    /// Cuts the words of a sentence. A word that leaves no piece (a lone accent, say) is an unknown one.
+    /// Splits the words of a sentence. A word without pieces (a lone accent, for example) becomes the unknown piece.
     pub(super) fn cut(&self, words: &[&str]) -> Result<Pieces> {
         let encoding = self
             .tokenizer
@@ -69,8 +69,8 @@ impl Cutter {
         Ok(self.windows(&pieces, &first_of))
     }
 
-    /// Lays windows over the pieces, each overlapping half of the one before; a word is taken from the window in which it
-    /// is farthest from both ends.
+    /// Covers the pieces with windows that overlap by half. Each word is read from the window in which it is farthest
+    /// from both ends.
     pub(super) fn windows(&self, pieces: &[u32], first_of: &[usize]) -> Pieces {
         let (count, longest) = (pieces.len(), self.longest);
         let stride = (longest / 2).max(1);

@@ -1,4 +1,4 @@
-//! What a BERT folder's `config.json` says, and whether this program can run it.
+//! Reads a BERT folder's `config.json` and checks that this network is supported.
 
 use crate::error::{Error, Result};
 use serde::Deserialize;
@@ -17,17 +17,17 @@ pub(crate) struct Shape {
     pub num_hidden_layers: usize,
     /// Attention heads of a layer.
     pub num_attention_heads: usize,
-    /// Dimensions between the two products of a layer's second half.
+    /// Dimensions of the hidden layer of the feed-forward part.
     pub intermediate_size: usize,
     /// The longest window, special pieces included.
     pub max_position_embeddings: usize,
     #[serde(default = "gelu")]
     hidden_act: String,
-    /// Added to variances.
+    /// Added to variances before the square root.
     #[serde(default = "epsilon")]
     pub layer_norm_eps: f64,
     #[serde(default = "dropout")]
-    /// Share of values set to zero when the network is trained along.
+    /// Dropout rate when the network is fine-tuned.
     pub hidden_dropout_prob: f32,
     #[serde(default = "absolute")]
     position_embedding_type: String,
@@ -92,7 +92,7 @@ impl Shape {
     }
 }
 
-/// What to do about a folder that is not one.
+/// The remedy for a folder that is not a BERT folder.
 pub(super) const FOLDER: &str = "give a folder with config.json, model.safetensors and tokenizer.json";
 
 #[cfg(test)]
@@ -111,13 +111,13 @@ mod tests {
         "num_attention_heads": 2, "intermediate_size": 16, "max_position_embeddings": 24, "more": 1}"#;
 
     #[test]
-    fn what_a_folder_leaves_out_is_what_bert_has() {
+    fn missing_keys_get_the_defaults_of_bert() {
         let shape = read(TINY).unwrap();
         assert_eq!((shape.hidden_size, shape.layer_norm_eps, shape.hidden_dropout_prob), (8, 1e-12, 0.1));
     }
 
     #[test]
-    fn another_kind_of_network_is_refused_by_the_key_that_tells() {
+    fn an_unsupported_network_is_refused_with_the_key_at_fault() {
         for (from, to, key) in [
             ("\"bert\"", "\"roberta\"", "model_type"),
             ("\"more\": 1", "\"hidden_act\": \"relu\"", "hidden_act"),

@@ -1,5 +1,5 @@
-//! BERT as Python's transformers has it: pieces, windows, the states of every layer, gradients; from a tiny folder always,
-//! from a real one where there is one.
+//! Compares BERT with Python's transformers: pieces, windows, the states of every layer, and gradients. Uses a tiny
+//! folder, and a real one if `CITREE_TEST_BERT` names it.
 
 #![allow(clippy::unwrap_used)]
 
@@ -12,7 +12,7 @@ use crate::treebank::Sentence;
 use safetensors::tensor::{Dtype, TensorView};
 use std::path::PathBuf;
 
-/// A folder whose tokenizer cuts at 12 pieces and fills up to them, as many do.
+/// The tiny folder. Its tokenizer truncates and pads to 12 pieces, as many published ones do.
 pub(crate) fn tiny() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tools/reference/values/bert")
 }
@@ -33,7 +33,7 @@ fn double(bert: &Bert) -> (Parameters, Network) {
 }
 
 #[test]
-fn pieces_are_those_of_transformers_with_nothing_cut_and_nothing_filled_up() {
+fn pieces_match_transformers_without_truncation_or_padding() {
     let (reference, bert) = (reference(), Bert::open(&tiny(), &Device::Cpu).unwrap());
     let expected: Vec<Vec<u32>> = reference.plain("pieces");
     let firsts: Vec<Vec<u32>> = reference.plain("firsts");
@@ -50,7 +50,7 @@ fn pieces_are_those_of_transformers_with_nothing_cut_and_nothing_filled_up() {
 }
 
 #[test]
-fn windows_overlap_by_half_and_every_piece_is_taken_where_it_is_farthest_from_an_end() {
+fn windows_overlap_by_half_and_each_piece_is_read_farthest_from_an_end() {
     let reference = reference();
     let cutter = Cutter::read(&tiny().join(FILES[1]), 24, 40).unwrap();
     let cases: Vec<serde_json::Value> = reference.plain("windows");
@@ -76,7 +76,7 @@ fn windows_overlap_by_half_and_every_piece_is_taken_where_it_is_farthest_from_an
 }
 
 #[test]
-fn states_of_every_layer_are_those_of_transformers_whatever_the_batch() {
+fn states_of_every_layer_match_transformers_in_any_batch() {
     let (reference, bert) = (reference(), Bert::open(&tiny(), &Device::Cpu).unwrap());
     let pieces = all_pieces(&bert, &reference.plain::<Vec<Vec<String>>>("sentences"));
     let (_, network) = double(&bert);
@@ -95,7 +95,7 @@ fn states_of_every_layer_are_those_of_transformers_whatever_the_batch() {
 }
 
 #[test]
-fn half_precision_as_other_devices_run_it_stays_close() {
+fn half_precision_is_close_to_single() {
     let (reference, mut bert) = (reference(), Bert::open(&tiny(), &Device::Cpu).unwrap());
     let pieces = all_pieces(&bert, &reference.plain::<Vec<Vec<String>>>("sentences"));
     let batch = PieceBatch::new(&pieces.iter().collect::<Vec<_>>());
@@ -107,7 +107,7 @@ fn half_precision_as_other_devices_run_it_stays_close() {
     }
 }
 
-/// The reference's gradients in our layout, by way of a file as BERT folders have it.
+/// The reference's gradients in our layout, converted by writing and reading a safetensors file.
 fn expected_gradients(reference: &Reference, bert: &Bert) -> BTreeMap<String, weights::Weight> {
     let grads: Vec<(String, Vec<usize>, Vec<u8>)> = reference
         .names()
@@ -127,7 +127,7 @@ fn expected_gradients(reference: &Reference, bert: &Bert) -> BTreeMap<String, we
 }
 
 #[test]
-fn gradients_of_every_parameter_are_those_of_pytorch() {
+fn gradients_of_every_parameter_match_pytorch() {
     let (reference, bert) = (reference(), Bert::open(&tiny(), &Device::Cpu).unwrap());
     let pieces = all_pieces(&bert, &reference.plain::<Vec<Vec<String>>>("sentences"));
     let chosen: Vec<&Pieces> = reference.plain::<Vec<usize>>("learnt_from").iter().map(|&s| &pieces[s]).collect();
@@ -136,7 +136,7 @@ fn gradients_of_every_parameter_are_those_of_pytorch() {
     let loss = (&states[0] * reference.tensor("weighting")).unwrap().sum_all().unwrap();
     let grads = loss.backward().unwrap();
     let mut expected = expected_gradients(&reference, &bert);
-    // Ours are positions with the first sentence type added: its gradient is theirs alone.
+    // Our positions include the embedding of the first sentence type. Their gradient is that of the positions alone.
     let own = reference.tensor("grad.embeddings.position_embeddings.weight");
     let own = own.to_dtype(DType::F32).unwrap().flatten_all().unwrap().to_vec1().unwrap();
     expected.get_mut("positions").unwrap().1 = own;
@@ -168,7 +168,7 @@ fn gradients_are_right_with_dropout_on_three_sentences_one_of_them_in_windows() 
 }
 
 #[test]
-fn states_from_the_disk_are_those_computed_and_another_treebank_or_folder_is_another_file() {
+fn stored_states_equal_computed_ones_and_each_treebank_and_folder_has_its_own_file() {
     let (cache, bert) = (tempfile::tempdir().unwrap(), Bert::open(&tiny(), &Device::Cpu).unwrap());
     let texts = ["the cat sat", "unparsed parsers", "the cat sat", "cat"];
     let sentences: Vec<Sentence> = texts.iter().map(|text| Sentence::from_forms(text.split(' '))).collect();
@@ -200,7 +200,7 @@ fn states_from_the_disk_are_those_computed_and_another_treebank_or_folder_is_ano
 }
 
 #[test]
-fn a_damaged_cache_is_an_error_that_says_what_to_do() {
+fn a_damaged_cache_is_an_error_with_a_remedy() {
     let (cache, bert) = (tempfile::tempdir().unwrap(), Bert::open(&tiny(), &Device::Cpu).unwrap());
     let sentence = Sentence::from_forms(["the", "cat"]);
     Features::cached(&bert, false, &[&sentence], cache.path(), &|_, _| true).unwrap();
@@ -212,7 +212,7 @@ fn a_damaged_cache_is_an_error_that_says_what_to_do() {
 }
 
 #[test]
-fn a_folder_with_a_file_missing_or_of_another_model_is_refused() {
+fn a_folder_with_a_missing_or_mismatched_file_is_refused() {
     for (name, content) in
         [(FILES[0], None), (FILES[1], None), (FILES[2], None), (FILES[1], Some("{}")), (FILES[2], Some("x"))]
     {
@@ -240,7 +240,7 @@ fn a_folder_with_a_file_missing_or_of_another_model_is_refused() {
 }
 
 #[test]
-fn a_real_folder_gives_the_states_of_transformers() {
+fn states_of_a_real_folder_match_transformers() {
     let Some(folder) = std::env::var_os("CITREE_TEST_BERT") else {
         let required = ["CI", "CITREE_REQUIRE_ALL"].iter().any(|name| std::env::var_os(name).is_some());
         assert!(!required, "CITREE_TEST_BERT names no BERT folder, and is required here");

@@ -1,5 +1,5 @@
-//! The weights of a BERT folder, as this program lays them out: products input by output, the three projections of
-//! attention side by side, the embedding of the first sentence type folded into the positions.
+//! Reads the weights of a BERT folder into our layout: matrices input by output, the three attention projections side
+//! by side, and the embedding of the first sentence type added to the positions.
 
 use super::shape::{FOLDER, Shape};
 use crate::error::{Error, Result};
@@ -8,7 +8,7 @@ use safetensors::tensor::{Dtype, SafeTensors};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// A tensor by its shape and values.
+/// The shape and the values of a tensor.
 pub(super) type Weight = (Vec<usize>, Vec<f32>);
 
 /// The names and shapes of all tensors of a network.
@@ -97,7 +97,7 @@ impl Source<'_> {
                 owners.iter().map(|owner| tensor(&format!("{owner}.bias"), &[shape[0] / owners.len()])).collect();
             return Ok(parts?.concat());
         }
-        // Folders keep products output by input.
+        // Folders store matrices output by input.
         let (inputs, outputs) = (shape[0], shape[1] / owners.len());
         let mut values = vec![0.0; shape[0] * shape[1]];
         for (at, owner) in owners.iter().enumerate() {
@@ -120,7 +120,7 @@ impl Source<'_> {
         Ok(values)
     }
 
-    /// At least one row of this width.
+    /// The values of a tensor with at least one row of this width.
     fn rows(&self, name: &str, width: usize) -> Result<Vec<f32>> {
         let (shape, values) = self.any(name)?;
         if shape.len() != 2 || shape[1] != width || shape[0] == 0 {

@@ -1,4 +1,4 @@
-//! Pretrained input on disk, in a folder of its own: the word vectors, and BERT's files or where they are.
+//! Pretrained input on disk, in a folder of its own: the word vectors, and BERT's files or a reference to them.
 
 use super::Pretrained;
 use crate::encoder::bert::{Bert, FILES};
@@ -14,18 +14,18 @@ const CONTENTS: &str = "contents.json";
 const VECTORS: &str = "words.vectors";
 const BERT: &str = "bert";
 
-/// What a model is to know before it is trained.
+/// Where the pretrained input of a new model comes from.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sources<'a> {
     /// A text file of word vectors.
     pub word_vectors: Option<&'a Path>,
     /// A BERT folder.
     pub bert: Option<&'a Path>,
-    /// Whether the bundle only says where the BERT folder is, instead of holding a copy.
+    /// Whether the bundle stores only the path of the BERT folder, instead of a copy.
     pub bert_by_reference: bool,
 }
 
-/// What a bundle needs, as it says itself.
+/// The pretrained input that a bundle needs, as recorded in its `contents.json`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Contents {
@@ -41,7 +41,7 @@ pub(crate) struct Contents {
 pub(crate) struct VectorFacts {
     /// The name of the file they came from.
     pub source: String,
-    /// Words of the table.
+    /// Number of words in the table.
     pub words: u64,
     /// Dimensions of a vector.
     pub dims: usize,
@@ -51,16 +51,16 @@ pub(crate) struct VectorFacts {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct BertFacts {
-    /// The hash of the folder's files, as hexadecimal digits.
+    /// The hash of the folder's files, in hexadecimal.
     pub hash: String,
-    /// The same without the weights: all that a bundle keeps where they were trained along.
+    /// The hash without the weights. A bundle with fine-tuned BERT stores only these files.
     pub hash_without_weights: String,
-    /// Where the folder is, if the bundle has no copy of its own.
+    /// The path of the BERT folder, if the bundle has no copy.
     pub folder: Option<PathBuf>,
 }
 
 impl Contents {
-    /// Reads what a folder says; nothing where there is none.
+    /// Reads a folder's record; empty if there is none.
     pub(crate) fn read(folder: &Path) -> Result<Self> {
         let path = folder.join(CONTENTS);
         if !path.is_file() {
@@ -74,8 +74,8 @@ impl Contents {
 const RESTORE: &str = "train again, or restore the file";
 
 impl Pretrained {
-    /// Puts what a model is to know into a folder, and opens it. Where a training is `resumed`, only what is missing is
-    /// done; otherwise what is there is what an earlier try left, and goes.
+    /// Installs pretrained input into a folder and opens it. If training is `resumed`, converted word vectors are
+    /// reused. Otherwise an existing folder is left over from an earlier attempt and is deleted first.
     pub fn install(
         folder: &Path,
         sources: Sources,
@@ -131,7 +131,8 @@ impl Pretrained {
         Ok(pretrained)
     }
 
-    /// Opens what a folder holds; a model that trained BERT along needs its pieces alone.
+    /// Opens the contents of a folder. With `trained_bert` the model has BERT's weights, and only its tokenizer is
+    /// opened.
     pub(crate) fn load(folder: &Path, trained_bert: bool, device: &Device) -> Result<Self> {
         let contents = Contents::read(folder)?;
         let mut pretrained = Self::default();
@@ -143,7 +144,7 @@ impl Pretrained {
             let expected = blake3::Hash::from_hex(&facts.hash)
                 .map_err(|e| Error::unfit(&path, "the hash of BERT", &e.to_string(), RESTORE))?;
             let place = facts.folder.clone().unwrap_or_else(|| folder.join(BERT));
-            // What lies outside the bundle may have changed.
+            // Files outside the bundle can have changed.
             if facts.folder.is_some() && hash(&place, &FILES)? != expected {
                 let remedy = "restore the folder, or train again with this one";
                 return Err(Error::unfit(&place, &format!("the BERT folder {}", facts.hash), "another", remedy));
@@ -157,7 +158,7 @@ impl Pretrained {
         Ok(pretrained)
     }
 
-    /// Compares everything that a folder holds with its checksums.
+    /// Verifies the checksums of everything in a folder.
     pub(crate) fn check(folder: &Path, trained_bert: bool) -> Result<()> {
         let contents = Contents::read(folder)?;
         if contents.word_vectors.is_some() {
@@ -173,7 +174,7 @@ impl Pretrained {
     }
 }
 
-/// Weights that are trained along end up in the model itself.
+/// The BERT files that a bundle stores. Fine-tuned weights are stored in the model instead.
 fn stored_files(trained_bert: bool) -> &'static [&'static str] {
     if trained_bert { &FILES[..2] } else { &FILES }
 }
@@ -187,7 +188,7 @@ fn copy(source: &Path, files: &[&str], target: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The hash of files of a BERT folder.
+/// The hash of these files of a BERT folder.
 fn hash(folder: &Path, files: &[&str]) -> Result<blake3::Hash> {
     let mut hasher = blake3::Hasher::new();
     for name in files {

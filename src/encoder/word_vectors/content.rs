@@ -1,4 +1,4 @@
-//! What a table holds: rows as they came, words in the order of their bytes with the row of each.
+//! The contents of a table: rows in source order, and words in byte order with the row of each.
 
 use citree_index::container::View;
 use std::cmp::Ordering;
@@ -8,21 +8,21 @@ use std::cmp::Ordering;
 pub(super) struct Content {
     /// `[words, dims]`.
     pub(super) codes: View<i8>,
-    /// What the codes of each row are multiplied with to give the values of the source.
+    /// The factor of each row: code times scale is the value in the source.
     pub(super) scales: View<f32>,
-    /// All words in order, one after another.
+    /// All words in order, concatenated.
     pub(super) spellings: View<u8>,
-    /// Where each word ends in the spellings.
+    /// The end of each word in the spellings.
     pub(super) ends: View<u64>,
     /// The row of each word.
     pub(super) rows: View<u32>,
 }
 
-/// What is wrong, what it should be, what it is.
+/// What is damaged, what was expected, what was found.
 pub(super) type Damage = (String, String, String);
 
 impl Content {
-    /// The row of a word written exactly so. Whatever a damaged file says, it is a row of this table.
+    /// The row of a word in exactly this form. Even in a damaged file the result is a valid row of this table.
     pub(super) fn find(&self, word: &str) -> Option<u32> {
         let (mut low, mut high) = (0, self.rows.len());
         while low < high {
@@ -36,7 +36,7 @@ impl Content {
         None
     }
 
-    /// Whether words are in order, each once, and each has a row to itself.
+    /// Checks that words are in order and unique, and that each has its own row.
     pub(super) fn check(&self) -> Result<(), Damage> {
         let damage = |what: String, expected: &str, found: String| Err((what, expected.to_string(), found));
         let mut before: Option<&[u8]> = None;
@@ -64,7 +64,7 @@ impl Content {
         }
     }
 
-    /// A hash of everything here.
+    /// A hash of all contents.
     pub(super) fn fingerprint(&self) -> [u8; 32] {
         let mut hash = blake3::Hasher::new();
         for length in [self.rows.len(), self.codes.len(), self.spellings.len()] {
@@ -89,7 +89,7 @@ impl Content {
     }
 }
 
-/// Hashes numbers in pieces: large enough for the hash to run at full speed, small enough to stay in the cache.
+/// Hashes numbers in pieces that are large enough for full speed and small enough for the CPU cache.
 fn feed<T: Copy, const N: usize>(hash: &mut blake3::Hasher, values: &[T], bytes: fn(T) -> [u8; N]) {
     let mut buffer = Vec::new();
     for piece in values.chunks(1 << 14) {

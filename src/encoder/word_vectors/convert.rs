@@ -1,4 +1,5 @@
-//! A text of word vectors into a table, line by line: words stay in memory until they can be put in order, rows do not.
+//! Converts a text file of word vectors to a table, line by line. Words stay in memory until they can be sorted; rows
+//! do not.
 
 use super::content::Content;
 use super::text::Text;
@@ -9,30 +10,30 @@ use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-/// Lines between two reports of progress.
+/// Lines between two progress reports.
 const REPORT: usize = 4096;
 
-/// What a conversion came to.
+/// The result of a conversion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Converted {
-    /// Words of the table.
+    /// Number of words in the table.
     pub words: u64,
-    /// Values of a word.
+    /// Number of values per word.
     pub dims: usize,
-    /// Lines left out: a word that came before (the first one counts), or one that is not UTF-8.
+    /// Skipped lines: repeated words (the first occurrence counts), and words that are not UTF-8.
     pub skipped: u64,
 }
 
 impl WordVectors {
-    /// Makes the table `target` of a text of vectors: fastText's `.vec` or GloVe's `.txt`, plain or gzipped. Memory grows
-    /// with the words, not with their values. `tell` is given the bytes read and those there are, now and then. The table
-    /// appears under its name when it is whole; one that was there is replaced.
+    /// Builds the table `target` from a text of vectors: fastText's `.vec` or GloVe's `.txt`, plain or gzipped. Memory
+    /// grows with the number of words, not with their values. `tell` is called regularly with the bytes read and the
+    /// total. The table is renamed into place when it is complete, and replaces an existing one.
     pub(crate) fn convert(source: &Path, target: &Path, tell: &dyn Fn(u64, u64)) -> Result<Converted> {
         let mut temporary = target.as_os_str().to_owned();
         temporary.push(".new");
         let temporary = PathBuf::from(temporary);
         let mut text = Text::open(source)?;
-        // What an interrupted conversion left.
+        // Left by an interrupted conversion.
         match std::fs::remove_file(&temporary) {
             Err(error) if error.kind() != ErrorKind::NotFound => return Err(Error::io(&temporary)(error)),
             _ => {}
@@ -40,7 +41,7 @@ impl WordVectors {
         let converted = write(&mut text, &temporary, tell)
             .and_then(|converted| std::fs::rename(&temporary, target).map_err(Error::io(target)).map(|()| converted));
         if converted.is_err() {
-            // The error that is reported says more than a failure to tidy up after it.
+            // The conversion's error matters more than a failed cleanup.
             drop(std::fs::remove_file(&temporary));
         }
         converted
@@ -78,14 +79,14 @@ fn write(text: &mut Text, path: &Path, tell: &dyn Fn(u64, u64)) -> Result<Conver
     Ok(Converted { words, dims, skipped })
 }
 
-/// A table in the making.
+/// A table under construction.
 struct Table {
     file: Writer,
     stored: Section<i8>,
     rows: BTreeMap<Box<str>, u32>,
     scales: Vec<f32>,
     codes: Vec<i8>,
-    /// Of the values as they will be read.
+    /// The sum of squares of the values after rounding to codes.
     sum_of_squares: f64,
 }
 
@@ -98,7 +99,7 @@ impl Table {
 
     fn add(&mut self, values: &[f32]) -> Result<(), citree_index::Error> {
         let scale = values.iter().fold(0f32, |most, value| most.max(value.abs())) / 127.0;
-        // A row of zeros, or of values so small that their scale is zero, has the codes 0.
+        // A row of zeros, or of values so small that the scale underflows to zero, gets codes of 0.
         let inverse = if scale > 0.0 { 1.0 / f64::from(scale) } else { 0.0 };
         let code = |value: &f32| (f64::from(*value) * inverse).round().clamp(-127.0, 127.0) as i8;
         self.codes.clear();
@@ -131,7 +132,7 @@ impl Table {
         };
         file.section(FINGERPRINT, &content.fingerprint())?;
         let mean_square = self.sum_of_squares / content.codes.len() as f64;
-        // Nothing can bring a table of zeros to unit variance.
+        // A table of zeros cannot be scaled to unit variance.
         let factor = if mean_square > 0.0 { mean_square.sqrt().recip() } else { 1.0 };
         self.file.finish(facts(self.rows.len(), dims, factor))
     }

@@ -1,4 +1,4 @@
-//! Tests of word vectors, from the published text to the values that the encoder is given.
+//! Tests of word vectors, from the published text to the values that the encoder reads.
 #![allow(clippy::unwrap_used)]
 
 mod damage;
@@ -11,7 +11,7 @@ use std::cell::{Cell, RefCell};
 use std::io::Write;
 use tempfile::TempDir;
 
-/// Four words of three values, the first line and the spaces at line ends aside as GloVe has them.
+/// Four words of three values in GloVe's format: no header line, no spaces at line ends.
 const GLOVE: &str = "the 0.5 -1 0.25\nThe 3 2 1\nparis -0.001 0.002 0.0005\nété 0 0 0\n";
 
 fn converted(text: &[u8]) -> Result<(TempDir, WordVectors, Converted)> {
@@ -51,7 +51,7 @@ fn fasttext_glove_and_their_gzipped_forms_give_the_same_table() {
     let of_windows = GLOVE.replace('\n', "\r\n");
     let (_folder, glove) = table(GLOVE);
     assert_eq!((glove.len(), glove.dims(), glove.is_empty()), (4, 3, false));
-    // gzip files may be put one after another, and make one text.
+    // Concatenated gzip files are one text.
     let (first, second) = GLOVE.split_at(20);
     let in_two_parts = [gzipped(first), gzipped(second)].concat();
     let packed = [gzipped(GLOVE), gzipped(&fasttext), in_two_parts];
@@ -67,7 +67,7 @@ fn fasttext_glove_and_their_gzipped_forms_give_the_same_table() {
 }
 
 #[test]
-fn values_come_back_within_half_a_step_of_their_row_times_one_factor_for_all() {
+fn values_are_read_within_half_a_quantisation_step_times_the_common_factor() {
     let mut random = Random::new(7);
     let rows: Vec<Vec<f32>> =
         (0..300).map(|row| (0..20).map(|_| (random.unit() - 0.5) * 0.01 * (row + 1) as f32).collect()).collect();
@@ -80,7 +80,8 @@ fn values_come_back_within_half_a_step_of_their_row_times_one_factor_for_all() {
     for (number, values) in rows.iter().enumerate() {
         let step = values.iter().fold(0f32, |most, value| most.max(value.abs())) / 127.0 * factor;
         for (found, value) in row(&vectors, &format!("w{number}")).iter().zip(values) {
-            // The factor here is that of the values before rounding: it differs by a few parts in 10,000.
+            // This factor comes from the values before rounding, so it differs from the table's by a few parts in
+            // 10,000.
             let expected = value * factor;
             let bound = step * 0.5001 + expected.abs() * 1e-3;
             assert!((found - expected).abs() <= bound, "row {number}: {found} for {expected}, step {step}");
@@ -89,7 +90,7 @@ fn values_come_back_within_half_a_step_of_their_row_times_one_factor_for_all() {
 }
 
 #[test]
-fn the_root_mean_square_of_a_table_is_one_however_large_its_values_were() {
+fn the_root_mean_square_of_a_table_is_one_whatever_the_size_of_its_values() {
     for size in ["e-30", "e-3", "", "e30"] {
         let text = format!("a 1{size} -2{size}\nb 0.1{size} 5{size}\nc 0 0\n");
         let (_folder, vectors) = table(text);
@@ -100,7 +101,7 @@ fn the_root_mean_square_of_a_table_is_one_however_large_its_values_were() {
 }
 
 #[test]
-fn rows_of_zeros_stay_zero_even_if_there_is_nothing_else() {
+fn rows_of_zeros_stay_zero_even_in_a_table_of_zeros() {
     let (_folder, vectors) = table("a 0 -0\nb 0 1e-45\n");
     assert_eq!([row(&vectors, "a"), row(&vectors, "b")].concat(), [0.0; 4]);
 }
@@ -142,14 +143,14 @@ fn two_whole_numbers_are_a_first_line_only_if_another_line_follows() {
 }
 
 #[test]
-fn of_a_word_that_comes_twice_the_first_counts_and_words_that_are_no_text_are_left_out() {
+fn repeated_words_and_words_that_are_not_utf8_are_skipped() {
     let (_folder, vectors, converted) = converted(b"a 1 1\nb 1 -1\na -1 -1\n\xff\xfe 1 1\nc 1 1\n").unwrap();
     assert_eq!(converted, Converted { words: 3, dims: 2, skipped: 2 });
     assert_eq!([row(&vectors, "a"), row(&vectors, "b"), row(&vectors, "c")].concat(), [1.0, 1.0, 1.0, -1.0, 1.0, 1.0]);
 }
 
 #[test]
-fn a_line_that_is_wrong_is_named_with_its_file_and_what_to_do() {
+fn a_bad_line_is_reported_with_file_line_and_remedy() {
     let cases: &[(&[u8], &str, &str)] = &[
         (b"a 1 2\nb 1\n", ":2: the line has 1 values, but by the first line of the file a word has 2", "correct"),
         (b"2 3\na 1 2 3 \nb 1 2 \n", ":3: the line has 2 values", "correct or delete the line"),
@@ -173,24 +174,24 @@ fn a_line_that_is_wrong_is_named_with_its_file_and_what_to_do() {
 }
 
 #[test]
-fn a_gzipped_text_that_is_cut_anywhere_is_refused() {
+fn a_truncated_gzip_file_is_refused() {
     let packed = gzipped(GLOVE);
     for cut in 0..packed.len() {
         let message = refusal(&packed[..cut]);
-        // Less than two bytes do not say that they are gzip.
+        // One byte is not enough to recognise gzip.
         let remedy = if cut < 2 { "give vectors as text" } else { "get the file again" };
         assert!(message.contains("/text:") && message.contains(remedy), "cut at {cut}: {message}");
     }
 }
 
 #[test]
-fn a_line_that_does_not_end_is_refused_before_it_fills_the_memory() {
+fn an_endless_line_is_refused_before_it_fills_the_memory() {
     let message = refusal(&vec![b'x'; 6 << 20]);
     assert!(message.contains("/text:1: the line has more than 4194304 bytes"), "{message}");
 }
 
 #[test]
-fn rows_are_on_the_disk_before_the_text_is_at_its_end() {
+fn rows_are_written_while_the_text_is_read() {
     let (rows, dims) = (20_000, 300);
     let folder = tempfile::tempdir().unwrap();
     let (source, target) = (folder.path().join("text"), folder.path().join("table"));
@@ -208,7 +209,7 @@ fn rows_are_on_the_disk_before_the_text_is_at_its_end() {
 }
 
 #[test]
-fn progress_is_told_in_bytes_of_the_file_up_to_its_end() {
+fn progress_is_reported_in_bytes_up_to_the_end_of_the_file() {
     let text: String = (0..20_000).map(|number| format!("w{number} {number} 1\n")).collect();
     for bytes in [text.clone().into_bytes(), gzipped(&text)] {
         let folder = tempfile::tempdir().unwrap();
@@ -224,7 +225,7 @@ fn progress_is_told_in_bytes_of_the_file_up_to_its_end() {
 }
 
 #[test]
-fn a_conversion_that_fails_leaves_nothing_behind_and_what_was_there_untouched() {
+fn a_failed_conversion_leaves_no_files_and_the_old_table_untouched() {
     let (folder, vectors) = table(GLOVE);
     let (source, target) = (folder.path().join("text"), folder.path().join("table"));
     let before = std::fs::read(&target).unwrap();
@@ -233,7 +234,7 @@ fn a_conversion_that_fails_leaves_nothing_behind_and_what_was_there_untouched() 
     WordVectors::convert(&source, &target, &|_, _| {}).unwrap_err();
     assert_eq!(std::fs::read(&target).unwrap(), before);
     assert!(!folder.path().join("table.new").exists());
-    // An open table goes on with what it mapped when a new one takes its name.
+    // An open table keeps its mapping when a new one replaces it.
     std::fs::write(&source, "a 1 2\n").unwrap();
     WordVectors::convert(&source, &target, &|_, _| {}).unwrap();
     assert_eq!((vectors.len(), WordVectors::open(&target).unwrap().len()), (4, 1));
@@ -241,7 +242,7 @@ fn a_conversion_that_fails_leaves_nothing_behind_and_what_was_there_untouched() 
 }
 
 #[test]
-fn equal_texts_give_equal_bytes_and_one_other_value_another_fingerprint() {
+fn equal_texts_give_equal_bytes_and_any_change_another_fingerprint() {
     let (first, vectors) = table(GLOVE);
     let (second, same) = table(GLOVE);
     let bytes = |folder: &TempDir| std::fs::read(folder.path().join("table")).unwrap();

@@ -1,4 +1,5 @@
-//! Word vectors as published: a line a word, fastText's with a first line "words dims", GloVe's without, either gzipped.
+//! Reads word vectors as published, one word per line: fastText's with a header "words dims", GloVe's without, plain or
+//! gzipped.
 
 use crate::error::{Error, Result};
 use flate2::bufread::MultiGzDecoder;
@@ -10,10 +11,10 @@ use std::rc::Rc;
 
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 
-/// No line of a text is longer (this is room for 100,000 values): what is not text at all is not read to its end.
+/// The longest line, enough for 100,000 values. The limit stops reading early if the file is not text.
 const LONGEST_LINE: u64 = 1 << 22;
 
-/// Bytes of a wrong value that a message repeats.
+/// The most bytes of a wrong value that a message shows.
 const LONGEST_SHOWN: usize = 40;
 
 const NOT_VECTORS: &str =
@@ -29,12 +30,12 @@ pub(super) struct Text {
     line: Vec<u8>,
     number: u64,
     dims: usize,
-    /// Whether `line` is still to be given out: the first one had to be read to know the dims.
+    /// Whether `line` is not yet returned. The first line is read early to find the dims.
     pending: bool,
 }
 
 impl Text {
-    /// Opens a text and reads as much as tells how many values a word has.
+    /// Opens a text and reads enough to know the number of values per word.
     pub(super) fn open(path: &Path) -> Result<Self> {
         let file = File::open(path).map_err(Error::io(path))?;
         let total = file.metadata().map_err(Error::io(path))?.len();
@@ -55,24 +56,25 @@ impl Text {
         Ok(text)
     }
 
-    /// Values of a word.
+    /// Number of values per word.
     pub(super) fn dims(&self) -> usize {
         self.dims
     }
 
-    /// Bytes read of the file, and bytes it has.
+    /// Bytes read, and the size of the file.
     pub(super) fn progress(&self) -> (u64, u64) {
         (self.read.get(), self.total)
     }
 
-    /// The next word, its values in `values`; `None` at the end. The word is as in the file and need not be UTF-8.
+    /// The next word, with its values in `values`; `None` at the end. The word is as in the file and can be invalid
+    /// UTF-8.
     pub(super) fn next(&mut self, values: &mut Vec<f32>) -> Result<Option<&[u8]>> {
         let first = std::mem::take(&mut self.pending);
         if !first && !self.advance()? {
             return Ok(None);
         }
         let remedy = if first { NOT_VECTORS } else { BAD_LINE };
-        // From the end, as a word may have spaces in it.
+        // Counts values from the end, because a word can contain spaces.
         let spaces = self.line.iter().enumerate().rev().filter(|(_, byte)| **byte == b' ');
         let Some((space, _)) = spaces.clone().nth(self.dims - 1) else {
             let found = format!("the line has {} values", spaces.count());
@@ -92,7 +94,7 @@ impl Text {
         Ok(Some(&self.line[..space]))
     }
 
-    /// The error that the current line is not what it should be.
+    /// An error about the current line.
     pub(super) fn bad(&self, found: String, expected: String, remedy: &'static str) -> Error {
         let (file, found, expected) = (self.path.clone(), found.into(), expected.into());
         Error::Vectors { file, line: self.number, found, expected, remedy }
@@ -103,7 +105,7 @@ impl Text {
             return Err(self.empty());
         }
         let header = header(&self.line);
-        // Alone, two numbers are a word and its only value.
+        // A file of only this line has one word with one value.
         if let Some(dims) = header
             && self.has_more()?
         {
@@ -118,12 +120,12 @@ impl Text {
         Ok(())
     }
 
-    /// The error that there is nothing to make a table of.
+    /// The error for a text without vectors.
     pub(super) fn empty(&self) -> Error {
         self.bad("no word vectors".to_string(), "there is a line for each word".to_string(), NOT_VECTORS)
     }
 
-    /// Reads the next line, without its end; false if there is none.
+    /// Reads the next line without its line end; `false` at the end of the file.
     fn advance(&mut self) -> Result<bool> {
         self.line.clear();
         self.number += 1;
@@ -134,7 +136,7 @@ impl Text {
             return Err(self.bad(found, "it holds one word and its values".to_string(), NOT_VECTORS));
         }
         self.line.pop_if(|byte| *byte == b'\r');
-        // fastText ends every line with one.
+        // fastText ends every line with a space.
         self.line.pop_if(|byte| *byte == b' ');
         Ok(length > 0)
     }
@@ -146,7 +148,7 @@ impl Text {
         }
     }
 
-    /// What the decoder finds wrong with the bytes is a matter of the file, anything else one of the system.
+    /// Reports a decoder's complaint as a bad file, and any other error as an I/O error.
     fn unreadable(&self, source: io::Error) -> Error {
         match source.kind() {
             ErrorKind::InvalidData | ErrorKind::InvalidInput | ErrorKind::UnexpectedEof => {
@@ -158,14 +160,14 @@ impl Text {
     }
 }
 
-/// The dims that fastText's first line gives: two whole numbers and nothing else.
+/// The dims in fastText's header: a line of exactly two whole numbers.
 fn header(line: &[u8]) -> Option<usize> {
     let (words, dims) = std::str::from_utf8(line).ok()?.split_once(' ')?;
     words.parse::<u64>().ok()?;
     dims.parse().ok()
 }
 
-/// Counts what is read of a file, for the progress: what comes out of a decoder says nothing of how much is left.
+/// Counts the bytes read from the file, for progress reports. The decoder's output does not show how much is left.
 struct Counted<R> {
     from: R,
     read: Rc<Cell<u64>>,

@@ -1,4 +1,4 @@
-//! The counts of citations as tables, lists and a curve.
+//! The citation counts as tables, lists and a curve.
 
 use super::{CITED, CURVE, Counted, ranking};
 use crate::lab::chart::{self, Axis, Line};
@@ -11,7 +11,7 @@ use crate::treebank::Sentence;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// A training edge as tables show it.
+/// A training edge as shown in tables.
 pub(super) struct Edge {
     place: String,
     words: String,
@@ -107,7 +107,7 @@ pub(super) fn geometry_row(name: &str, geometry: Geometry, counted: &Counted) ->
     ]
 }
 
-/// How citations spread over groups of training edges, beside how the edges do.
+/// The distribution of citations over groups of training edges, next to that of the edges themselves.
 pub(super) fn shares(name: &str, kind: &str, own: &[Counted], edges: &[Edge], group: impl Fn(&Edge) -> &str) -> Table {
     let mut groups: BTreeMap<&str, (u64, [u64; INSTANCE_SYSTEMS.len()])> = BTreeMap::new();
     for (place, edge) in edges.iter().enumerate() {
@@ -161,7 +161,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn citations_are_shared_out_over_all_groups() {
+    fn citation_shares_cover_all_groups() {
         let edge = |label: &str| Edge {
             place: String::new(),
             words: String::new(),

@@ -1,14 +1,14 @@
-//! Sums over all training edges, the bulk of the work: written so that the compiler makes vector instructions of them.
+//! Sums over all training edges, which are most of the work, written so that the compiler vectorises them.
 
-/// How much more near edges count than far ones, in NCA. Each is twice the one before, so that the exponentials of one are
-/// the squares of those before.
+/// The temperatures of NCA: a higher one gives near edges more weight. Each is twice the previous one, so that its
+/// exponentials are the squares of the previous ones.
 pub(super) const TEMPERATURES: [f32; 5] = [64.0, 128.0, 256.0, 512.0, 1024.0];
 
-/// Values whose exponentials are kept at a time, so that they stay in the nearest cache.
+/// The number of exponentials computed at a time; they fit the first-level CPU cache.
 const BLOCK: usize = 1024;
-/// Values that are added side by side.
+/// Values added in parallel.
 const LANES: usize = 16;
-/// Below e to this, beside the 1 of the nearest edge, an edge counts for nothing.
+/// Terms below e to this power count as 0, next to the 1 of the nearest edge.
 const NOTHING: f32 = -30.0;
 
 /// The sum of exp(T · (similarity − highest)) for each temperature.
@@ -24,14 +24,14 @@ pub(super) fn densities(similarities: &[f32], highest: f32) -> [f64; TEMPERATURE
         }
         for sum in &mut sums {
             *sum += f64::from(total(values));
-            // What would be nothing at the next temperature is made zero before: numbers too small for f32 are slow.
+            // Values that would vanish at the next temperature become 0 first, because subnormal numbers are slow.
             values.iter_mut().for_each(|value| *value = if *value < root { 0.0 } else { *value * *value });
         }
     }
     sums
 }
 
-/// The sum of all values, in f64 as soon as there are many.
+/// The sum of all values: blocks in f32, the total in f64.
 pub(super) fn sum(values: &[f32]) -> f64 {
     values.chunks(BLOCK).map(|some| f64::from(total(some))).sum()
 }
@@ -46,14 +46,14 @@ fn total(values: &[f32]) -> f32 {
     rest + lanes.iter().sum::<f32>()
 }
 
-/// e to the power of something not above 0, to the last bits of f32; what is below e⁻³⁰ may come out as anything below e⁻³⁰.
-/// The library's function is not made of vector instructions.
+/// e to a power of at most 0, to the last bits of f32. Results below e⁻³⁰ can be any value below e⁻³⁰. The standard
+/// library's function does not vectorise.
 fn exp(power: f32) -> f32 {
-    /// Added to a small number, it rounds that to a whole one, which is then in the lowest bits.
+    /// Adding this to a small number rounds it to an integer, which is then in the lowest bits.
     const ROUND: f32 = 12_582_912.0;
-    /// ln 2 in two parts, the first with so few bits that its products are exact.
+    /// ln 2 in two parts. The first has so few bits that its products are exact.
     const LN_2: [f32; 2] = [0.693_359_4, -2.121_944_4e-4];
-    /// Of a polynomial for (eʳ − 1 − r) ÷ r², from the highest power down, after Cephes.
+    /// The coefficients of a polynomial for (eʳ − 1 − r) ÷ r², highest power first, after Cephes.
     const POLYNOMIAL: [f32; 6] = [1.987_569_1e-4, 1.398_2e-3, 8.333_452e-3, 4.166_579_6e-2, 1.666_666_5e-1, 0.5];
     let power = if power > NOTHING - 1.0 { power } else { NOTHING - 1.0 };
     let rounded = power * std::f32::consts::LOG2_E + ROUND;
@@ -64,13 +64,13 @@ fn exp(power: f32) -> f32 {
     (polynomial * rest * rest + rest + 1.0) * power_of_two
 }
 
-/// The highest values, highest first.
+/// The highest values, in descending order.
 pub(super) fn highest(values: &[f32], count: usize) -> Vec<f32> {
     let order = |a: &f32, b: &f32| b.total_cmp(a);
     let mut kept: Vec<f32> = Vec::with_capacity(2 * count + BLOCK);
     let mut least = f32::NEG_INFINITY;
     for some in values.chunks(4 * LANES) {
-        // Almost always there is none, which takes a few instructions to see.
+        // Almost always there is none, and checking takes only a few instructions.
         if !some.iter().fold(false, |any, value| any | (*value > least)) {
             continue;
         }
@@ -92,7 +92,7 @@ mod tests {
     use crate::random::Random;
 
     #[test]
-    fn densities_are_those_of_the_definition() {
+    fn densities_match_their_definition() {
         let mut random = Random::new(3);
         let similarities: Vec<f32> = (0..5000).map(|_| (0.3 * random.normal()).clamp(-1.0, 1.0)).collect();
         let highest = highest(&similarities, 1)[0];
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn the_highest_are_those_that_sorting_puts_first() {
+    fn highest_values_match_sorting() {
         let mut random = Random::new(5);
         let values: Vec<f32> = (0..3000).map(|_| random.normal()).collect();
         let mut sorted = values.clone();

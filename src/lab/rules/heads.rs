@@ -1,4 +1,4 @@
-//! What every rule decides about the head of every word, from one pass over the training edges for each block of words.
+//! The decision of every rule about the head of every word, from one pass over the training edges per block of words.
 
 use super::density::TEMPERATURES;
 use super::tally::{Decided, FLIPS, Flip, Tally, tally};
@@ -13,22 +13,22 @@ use crate::score::Scorer;
 use crate::train::Stage;
 use rayon::prelude::*;
 
-/// Batches of sentences that are read side by side.
+/// Batches of sentences encoded in parallel.
 const BATCHES: usize = 8;
 
 /// How similarities become the score of a head.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Measured {
-    /// The sum of all. Their mean is this sum over a number that all heads share, and chooses the same.
+    /// The sum of all. The mean chooses the same, because all heads divide by the same number.
     Sum,
-    /// The mean of the highest ones; how many, is at this place of [`CITED`].
+    /// The mean of the highest ones. Their number is at this index of [`CITED`].
     Nearest(usize),
-    /// The logarithm of the sum of the exponentials; the temperature is at this place of [`TEMPERATURES`].
+    /// The logarithm of the sum of the exponentials. The temperature is at this index of [`TEMPERATURES`].
     Nca(usize),
 }
 
 impl Measured {
-    /// All that are measured, the sum first.
+    /// All measured rules, the sum first.
     pub(super) const ALL: [Self; 8] = [
         Self::Sum,
         Self::Nearest(1),
@@ -39,11 +39,11 @@ impl Measured {
         Self::Nca(3),
         Self::Nca(4),
     ];
-    /// Those of which it is counted how many edges must go. Of the nearest others take the place of those that go, and
-    /// beyond T = 256 f64 cannot tell the weights of far edges from nothing.
+    /// The rules for which the edges needed to flip a decision are counted. Among the nearest, others replace the
+    /// removed edges. Beyond T = 256, f64 cannot represent the weights of far edges.
     const FLIPPED: [Self; 4] = [Self::Sum, Self::Nca(0), Self::Nca(1), Self::Nca(2)];
 
-    /// Its name in tables.
+    /// The name in tables.
     pub(super) fn name(self) -> String {
         match self {
             Self::Sum => "sum or mean of all".to_string(),
@@ -52,7 +52,7 @@ impl Measured {
         }
     }
 
-    /// Its name beside a point of a plot.
+    /// The caption of its point in the plot.
     pub(super) fn caption(self) -> String {
         match self {
             Self::Sum => "sum".to_string(),
@@ -61,7 +61,8 @@ impl Measured {
         }
     }
 
-    /// The rule that it is. Scores of many temperatures are computed at once here; the tests hold them against it.
+    /// The corresponding rule. Here the scores of many temperatures are computed at once; the tests compare them with
+    /// this rule.
     fn rule(self) -> Rule {
         match self {
             Self::Sum => Ok(Rule::sum()),
@@ -82,8 +83,8 @@ impl Measured {
         }
     }
 
-    /// The places of the candidate that it chooses and of the runner-up. Candidates come with the best by the sum first, by
-    /// scores that are more precise than a sum of many products.
+    /// The indices of the chosen candidate and of the runner-up. The best candidate by the sum comes first, by scores
+    /// that are more precise than a sum of many products.
     fn choose(self, candidates: &[Weighed]) -> (usize, Option<usize>) {
         match self {
             Self::Sum => (0, (candidates.len() > 1).then_some(1)),
@@ -91,7 +92,7 @@ impl Measured {
         }
     }
 
-    /// The share of a candidate's evidence that so many of the nearest edges carry.
+    /// The share of a candidate's total that this number of nearest edges carries.
     fn coverage(self, candidate: &Weighed, count: usize) -> f64 {
         match self {
             Self::Sum => candidate.coverage_evenly(count),
@@ -104,17 +105,17 @@ impl Measured {
     }
 }
 
-/// A word with its candidates, the best by the sum first.
+/// A word with its candidates, best by the sum first.
 struct Word {
     gold: usize,
     heads: Vec<usize>,
-    /// The edge vectors of the candidates, one after another.
+    /// The edge vectors of the candidates, concatenated.
     rows: Vec<f32>,
-    /// Whether it is counted what flips its decisions.
+    /// Whether to count the edges that flip its decisions.
     flips: bool,
 }
 
-/// All rules about all words of the dev set, in the order of [`Measured::ALL`].
+/// All rules on all words of the dev set, in the order of [`Measured::ALL`].
 pub(super) fn measure(bench: &Bench, seed: u64) -> Result<Tally> {
     let lab = bench.lab;
     let learnt = bench.given_or_learnt(Stage::Heads, seed)?;

@@ -1,4 +1,5 @@
-//! What every rule decides about the label of every gold edge: each label is weighed by the training edges that have it.
+//! The decision of every rule about the label of every gold edge. Each label is weighed by the training edges that have
+//! it.
 
 use super::density::TEMPERATURES;
 use super::tally::{Decided, FLIPS, Flip, Tally, tally};
@@ -22,16 +23,16 @@ use std::ops::Range;
 pub(super) enum Measured {
     /// The sum or the mean over the label's edges.
     All(Aggregate),
-    /// The sum over those of the label's edges that are among the nearest of all; how many these are, is at this place of
+    /// The sum over the label's edges that are among the nearest of all. The number of nearest is at this index of
     /// [`CITED`].
     Nearest(usize),
-    /// The logarithm of the sum or the mean of the exponentials over the label's edges; the temperature is at this place of
-    /// [`TEMPERATURES`].
+    /// The logarithm of the sum or the mean of the exponentials over the label's edges. The temperature is at this
+    /// index of [`TEMPERATURES`].
     Nca(usize, Aggregate),
 }
 
 impl Measured {
-    /// All that are measured.
+    /// All measured rules.
     pub(super) const ALL: [Self; 8] = [
         Self::All(Aggregate::Mean),
         Self::All(Aggregate::Sum),
@@ -42,10 +43,10 @@ impl Measured {
         Self::Nca(2, Aggregate::Mean),
         Self::Nca(2, Aggregate::Sum),
     ];
-    /// The place of the mean, which the others are compared with: it is how labels are chosen unless asked otherwise.
+    /// The index of the mean, the default for labels, which the others are compared with.
     const BASE: usize = 0;
 
-    /// Its name in tables.
+    /// The name in tables.
     pub(super) fn name(self) -> String {
         let of = |aggregate: Aggregate| if aggregate == Aggregate::Sum { "sum" } else { "mean" };
         match self {
@@ -59,7 +60,7 @@ impl Measured {
         match self {
             Self::All(aggregate) => labels.iter().map(|label| label.evenly(aggregate)).collect(),
             Self::Nca(place, aggregate) => labels.iter().map(|label| label.nearly(place, aggregate)).collect(),
-            // A label that nobody voted for is not chosen, even if the votes for the others are against them.
+            // A label without votes is not chosen, even if the votes for the others are negative.
             Self::Nearest(place) => votes(labels, CITED[place])
                 .iter()
                 .map(|votes| if votes.is_empty() { f64::NEG_INFINITY } else { added(votes) })
@@ -67,7 +68,7 @@ impl Measured {
         }
     }
 
-    /// The share of a label's evidence that so many of its nearest edges carry.
+    /// The share of a label's total that this number of its nearest edges carries.
     fn coverage(self, labels: &[Weighed], label: usize, count: usize) -> f64 {
         match self {
             Self::All(_) => labels[label].coverage_evenly(count),
@@ -79,8 +80,8 @@ impl Measured {
         }
     }
 
-    /// The edges of the chosen label that must go until another has a higher score; `None` for votes, where others
-    /// take the place of those that go.
+    /// The edges of the chosen label to remove until another label scores higher. `None` for votes, where other edges
+    /// replace the removed ones.
     fn flip(self, own: &[f32], other: &[f32]) -> Option<Flip> {
         let (rule, aggregate) = match self {
             Self::All(aggregate) => (Rule::sum(), aggregate),
@@ -111,7 +112,7 @@ fn votes(labels: &[Weighed], count: usize) -> Vec<Vec<f32>> {
     votes
 }
 
-/// All rules about all gold edges of the dev set, in the order of [`Measured::ALL`].
+/// All rules on all gold edges of the dev set, in the order of [`Measured::ALL`].
 pub(super) fn measure(bench: &Bench, seed: u64) -> Result<Tally> {
     let lab = bench.lab;
     let learnt = bench.given_or_learnt(Stage::Labels, seed)?;
@@ -136,13 +137,13 @@ pub(super) fn measure(bench: &Bench, seed: u64) -> Result<Tally> {
     Ok(tally(&decided, Measured::BASE))
 }
 
-/// The label of every word, if training showed it.
+/// The label of every word, if it is in the training treebank.
 fn labels(vocabulary: &Vocabulary, sentences: &[Sentence]) -> Vec<Option<u32>> {
     let words = sentences.iter().flat_map(|sentence| sentence.words());
     words.map(|word| vocabulary.label(&word.label)).collect()
 }
 
-/// The rows in the order of their labels, and where those of each label are.
+/// The rows sorted by label, and the range of each label.
 fn by_label(rows: Rows, labels: &[Option<u32>], count: usize) -> (Rows, Vec<Range<usize>>) {
     let mut of_label: Vec<Vec<&[f32]>> = vec![Vec::new(); count];
     for (row, label) in rows.iter().zip(labels) {
@@ -156,7 +157,8 @@ fn by_label(rows: Rows, labels: &[Option<u32>], count: usize) -> (Rows, Vec<Rang
     (Rows { values: of_label.concat().concat(), dims: rows.dims }, ranges)
 }
 
-/// What the rules make of an edge with these similarities to all training edges, those of each label in its range.
+/// The decisions of all rules about an edge, from its similarities to all training edges. `ranges` has the edges of
+/// each label.
 fn decide(
     similarities: &[f32],
     ranges: &[Range<usize>],
@@ -177,7 +179,7 @@ fn decide(
     }
 }
 
-/// The share of gold edges whose label a system gets right, by the sum and by the mean of all similarities.
+/// The share of gold edges that a system labels correctly, by the sum and by the mean of all similarities.
 pub(super) fn by_sum_and_mean(bench: &Bench, name: &str, seed: u64) -> Result<[f64; 2]> {
     let learnt = bench.learnt(&Corpus::Whole, Stage::Labels, system(name)?, seed)?;
     let dev = learnt.number(bench.lab.dev)?;

@@ -1,57 +1,58 @@
-//! What many decisions say of each rule: accuracy, its difference to one of them, coverage, and what it takes to flip it.
+//! Summarises many decisions per rule: accuracy, difference to a base rule, coverage, and edges needed to flip a
+//! decision.
 
 use super::weigh::CITED;
 use crate::lab::statistics::{mean_and_deviation, median};
 use serde::{Deserialize, Serialize};
 
-/// Sentences in which it is counted how many training edges must go to change a decision.
+/// The number of sentences in which the edges that flip a decision are counted.
 pub(super) const FLIPS: usize = 160;
 
-/// What the rules made of one decision.
+/// The results of all rules for one decision.
 pub(super) struct Decided<const RULES: usize> {
-    /// Whether each rule chose as the treebank does.
+    /// Whether each rule chose correctly.
     pub(super) right: [bool; RULES],
-    /// For each, the shares of the evidence for its choice that the nearest edges carry, by [`CITED`].
+    /// For each rule, the shares of its choice's total that the nearest edges carry, by [`CITED`].
     pub(super) coverage: [[f64; CITED.len()]; RULES],
-    /// For each, what must go for its runner-up to win; only where it was counted.
+    /// For each rule, the edges to remove until its runner-up wins, if they were counted.
     pub(super) flips: [Option<Flip>; RULES],
 }
 
-/// The edges that must go for a decision to fall otherwise.
+/// The edges to remove to change a decision.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Flip {
     pub(super) edges: usize,
-    /// Of how many.
+    /// The number of edges they are taken from.
     pub(super) of: usize,
 }
 
-/// All rules over all decisions.
+/// The results of all rules over all decisions.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Tally {
     pub(super) decisions: usize,
-    /// In how many of them it was counted what must go.
+    /// The number of decisions with counted flips.
     pub(super) flipped: usize,
-    /// In the order of the rules.
+    /// The summaries, in the order of the rules.
     pub(super) rules: Vec<Summary>,
 }
 
-/// A rule over all decisions.
+/// The results of one rule over all decisions.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Summary {
-    /// Share of right choices.
+    /// The share of correct choices.
     pub(super) accuracy: f64,
-    /// Accuracy less that of the rule it is compared with, and the standard error of this difference, paired by decision.
+    /// The accuracy minus that of the base rule, and the standard error of this difference, paired by decision.
     pub(super) gain: f64,
     pub(super) error: f64,
-    /// Mean shares of the evidence that the nearest edges carry, by [`CITED`].
+    /// The mean shares of the total that the nearest edges carry, by [`CITED`].
     pub(super) coverage: [f64; CITED.len()],
-    /// The median share of the edges that must go for the runner-up to win.
+    /// The median share of the edges to remove until the runner-up wins.
     pub(super) flip: Option<f64>,
     /// The median number of these edges.
     pub(super) flip_edges: Option<f64>,
 }
 
-/// Compares every rule with the one at place `base`.
+/// Compares every rule with the one at index `base`.
 pub(super) fn tally<const RULES: usize>(decided: &[Decided<RULES>], base: usize) -> Tally {
     let count = decided.len().max(1) as f64;
     let right = |own: &Decided<RULES>, rule: usize| f64::from(u8::from(own.right[rule]));
@@ -83,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn each_rule_is_set_beside_one_of_them_decision_by_decision() {
+    fn rules_are_compared_with_the_base_decision_by_decision() {
         let decided = |base: bool, other: bool, flip: Option<usize>| Decided {
             right: [base, other],
             coverage: [[0.25, 0.5], [0.5, 1.0]],

@@ -1,4 +1,4 @@
-//! The report of rules; and a model that was never trained, for the tests of heads and of labels.
+//! Tests of the rules report, and an untrained model for the tests of heads and labels.
 
 #![allow(clippy::unwrap_used)]
 use super::*;
@@ -11,7 +11,7 @@ use crate::task::Task;
 use crate::treebank::starter;
 use candle_core::Device;
 
-/// A model as it is before training, with the support of the starter treebank.
+/// An untrained model with the support of the starter treebank.
 pub(super) struct Fresh {
     pub(super) vocabulary: Vocabulary,
     pub(super) model: Trained,
@@ -60,7 +60,7 @@ fn every_rule_has_a_captioned_point_in_the_plot() {
 }
 
 #[test]
-fn a_table_has_a_row_for_each_rule_and_leaves_open_what_was_not_counted() {
+fn a_table_has_a_row_per_rule_and_empty_cells_for_uncounted_values() {
     let names = Measured::ALL.map(Measured::name);
     let table = table("heads", "Heads", ["UAS, %", "less that of the sum, points"], &names, &tally());
     assert_eq!(table.rows.len(), Measured::ALL.len());

@@ -1,4 +1,5 @@
-//! A candidate against all training edges: what rules score it by, how much the nearest carry, how many must go.
+//! Weighs a candidate against all training edges: the input of all rules, coverage by the nearest edges, and flip
+//! counts.
 
 use super::density::{TEMPERATURES, densities, highest, sum};
 use crate::config::Aggregate;
@@ -7,12 +8,12 @@ use crate::lab::nearest::Rows;
 use crate::rule::{Rule, Scale};
 use candle_core::{Device, Tensor};
 
-/// Numbers of nearest edges whose share of the evidence is measured; the last is as many as any rule looks at.
+/// The numbers of nearest edges whose coverage is measured. The last is the most that any rule uses.
 pub(super) const CITED: [usize; 2] = [10, 100];
-/// Most candidates that share a pass over the training edges; their similarities take a megabyte each in a large treebank.
+/// The most candidates per pass over the training edges. In a large treebank the similarities of one take a megabyte.
 pub(super) const CANDIDATES_PER_PASS: usize = 96;
 
-/// The vectors of all training edges `[dims, edges]`: so many candidates are best compared with them by a matrix product.
+/// The vectors of all training edges, `[dims, edges]`, for comparison by matrix products.
 pub(super) struct Support(Tensor);
 
 impl Support {
@@ -25,14 +26,14 @@ impl Support {
         self.0.dims()[1]
     }
 
-    /// The similarities of these rows with all training edges, one row's after another's.
+    /// The similarities of these rows to all training edges, row by row.
     pub(super) fn similarities(&self, rows: Vec<f32>) -> Result<Vec<f32>> {
         let rows = Tensor::from_vec(rows, ((), self.0.dims()[0]), &Device::Cpu)?;
         Ok(rows.matmul(&self.0)?.flatten_all()?.to_vec1::<f32>()?)
     }
 }
 
-/// A candidate weighed against the training edges that count for it.
+/// A candidate weighed against its training edges.
 #[derive(Debug)]
 pub(super) struct Weighed {
     count: usize,
@@ -44,7 +45,7 @@ pub(super) struct Weighed {
 }
 
 impl Weighed {
-    /// By its similarities with them.
+    /// Weighs a candidate by its similarities to its training edges.
     pub(super) fn new(similarities: &[f32]) -> Self {
         let nearest = highest(similarities, CITED[1]);
         let most = nearest.first().copied().unwrap_or_default();
@@ -57,12 +58,13 @@ impl Weighed {
         aggregated(aggregate, self.total, self.count)
     }
 
-    /// The logarithm of the sum or the mean of exp(T · similarity); the temperature is at this place of [`TEMPERATURES`].
+    /// The logarithm of the sum or the mean of exp(T · similarity). The temperature is at this index of
+    /// [`TEMPERATURES`].
     pub(super) fn nearly(&self, place: usize, aggregate: Aggregate) -> f64 {
         aggregated(aggregate, self.densities[place], self.count).ln() + f64::from(TEMPERATURES[place] * self.highest())
     }
 
-    /// The highest similarities, highest first; as many as the last of [`CITED`], if there are.
+    /// The highest similarities, highest first; at most as many as the last of [`CITED`].
     pub(super) fn nearest(&self) -> &[f32] {
         &self.nearest
     }
@@ -71,7 +73,7 @@ impl Weighed {
         self.nearest.first().copied().unwrap_or_default()
     }
 
-    /// The share of the sum of all similarities that so many of the nearest edges carry; of the mean it is the same share.
+    /// The share of the sum of all similarities that this number of nearest edges carries. It is the same for the mean.
     pub(super) fn coverage_evenly(&self, count: usize) -> f64 {
         added(self.nearest.iter().take(count)) / self.total
     }
@@ -94,7 +96,7 @@ fn aggregated(aggregate: Aggregate, sum: f64, count: usize) -> f64 {
     }
 }
 
-/// The places of the best score and of its runner-up; the first of equals.
+/// The indices of the best score and of the runner-up. Ties go to the first.
 pub(super) fn best_two(scores: &[f64]) -> (usize, Option<usize>) {
     let best = |without: Option<usize>| {
         let better = |best: Option<usize>, place: usize| match best {
@@ -107,19 +109,19 @@ pub(super) fn best_two(scores: &[f64]) -> (usize, Option<usize>) {
     (first, best(Some(first)))
 }
 
-/// What each edge contributes by a rule. In f64, which still tells e⁻⁵⁰⁰ from nothing: what decides in the end, when the
-/// nearest are gone, is as small as that.
+/// The contribution of each edge under a rule. In f64, which can represent e⁻⁵⁰⁰: when the nearest edges are removed,
+/// terms that small decide.
 pub(super) fn contributions<'a>(rule: &'a Rule, similarities: &'a [f32]) -> impl Iterator<Item = f64> + 'a {
     const PLAIN: Scale = Scale { factor: 1.0, aggregate: Aggregate::Sum };
     similarities.iter().map(|&similarity| rule.contribution(similarity, PLAIN, 1))
 }
 
-/// How many edges must go, those first that say most, until the sum or the mean of what the rest says is below `rival`; all
-/// of them where it never is.
+/// The number of edges to remove, largest contributions first, until the sum or mean of the rest is below `rival`; all
+/// of them if it never is.
 pub(super) fn flip_count(mut weights: Vec<f64>, aggregate: Aggregate, rival: f64) -> usize {
     weights.sort_unstable_by(f64::total_cmp);
     let (mut sum, mut kept) = (0.0, 0);
-    // From the smallest up, so that what the large ones leave of a sum is not lost in them.
+    // Adds the smallest first, so that small terms are not lost to rounding.
     for (place, weight) in weights.iter().enumerate() {
         sum += weight;
         if aggregated(aggregate, sum, place + 1) < rival {
@@ -154,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn where_no_more_edges_count_than_are_cited_they_carry_everything() {
+    fn few_edges_cover_everything() {
         let weighed = Weighed::new(&[0.9, 0.2, -0.1, 0.4, 0.88]);
         for count in CITED {
             close(weighed.coverage_evenly(count), 1.0);
@@ -163,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn a_decision_flips_when_the_rest_speaks_against_it() {
+    fn a_decision_flips_when_the_remaining_edges_favour_the_rival() {
         let by_sum = |parts: &[f64]| flip_count(parts.to_vec(), Aggregate::Sum, 0.0);
         assert_eq!(by_sum(&[-1.0, 3.0, 0.5, -1.0]), 1);
         assert_eq!(by_sum(&[1.0, 2.0, 1.0, -1.5]), 2);
@@ -175,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flip_is_found_where_the_rival_is_far_smaller_than_the_rounding_of_the_sum() {
+    fn a_flip_is_found_if_the_rival_is_below_the_rounding_error_of_the_sum() {
         let own: Vec<f64> = contributions(&Rule::nca(64.0).unwrap(), &[1.0, 0.9, 0.1]).collect();
         let rival = contributions(&Rule::nca(64.0).unwrap(), &[0.3]).sum();
         assert_eq!(flip_count(own, Aggregate::Sum, rival), 2);

@@ -1,23 +1,24 @@
-//! One direction of the LSTM: the steps forth, and the steps back.
+//! One direction of the LSTM: its forward pass and its backward pass.
 
 use super::Steps;
 use crate::ops::gemm::{Matrix, Threads, multiply};
 use crate::ops::real::{Real, vectorised};
 
-/// One direction's activations, all packed by row.
+/// The activations of one direction, packed by row.
 pub(super) struct Direction<T> {
-    /// `[rows, 4 · units]`: gates after their squashing functions; overwritten by their gradients on the way back.
+    /// `[rows, 4 · units]`: the gates after their activation functions. The backward pass overwrites them with their
+    /// gradients.
     pub gates: Vec<T>,
-    /// `[rows, units]`.
+    /// `[rows, units]`: the cell states.
     cells: Vec<T>,
-    /// `[rows, units]`: the cells' hyperbolic tangents.
+    /// `[rows, units]`: the hyperbolic tangents of the cell states.
     squashed: Vec<T>,
-    /// `[rows, units]`.
+    /// `[rows, units]`: the hidden states.
     pub hidden: Vec<T>,
 }
 
 impl<T: Real> Direction<T> {
-    /// Walks the steps of a direction from the projected input of both.
+    /// Runs the steps of one direction. `projected` holds the projected input of both.
     pub(super) fn forward(projected: &[T], weight: &[T], units: usize, steps: &Steps, direction: usize) -> Self {
         let rows = steps.rows();
         let mut gates = Vec::with_capacity(rows * 4 * units);
@@ -61,7 +62,8 @@ impl<T: Real> Direction<T> {
         Self { gates, cells, squashed, hidden }
     }
 
-    /// Turns the saved gates into their gradients and returns the recurrent weight's gradient `[units, 4 · units]`.
+    /// Replaces the saved gates by their gradients and returns the gradient of the recurrent weight, `[units, 4 ·
+    /// units]`.
     pub(super) fn backward(
         &mut self,
         grad: &[T],
@@ -111,7 +113,8 @@ impl<T: Real> Direction<T> {
             let gates = &self.gates[start * 4 * units..][..size * 4 * units];
             earlier_hidden.extend_from_slice(&self.hidden[from..][..alive * units]);
             later_gates.extend_from_slice(&gates[..alive * 4 * units]);
-            // Rows beyond `alive` begin here: what they carry back is dropped, and the next block's newcomers start at 0.
+            // Rows beyond `alive` have no predecessor. Their carried gradient is dropped, and rows that the next step
+            // adds start at 0.
             multiply(
                 Matrix::new(gates, alive, 4 * units),
                 weight.transposed(),

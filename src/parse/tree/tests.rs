@@ -1,10 +1,10 @@
-//! The best tree against brute force on small graphs, and against its own neighbours on large ones.
+//! Compares the best tree with brute force on small graphs, and with certified trees and local changes on large ones.
 
 #![allow(clippy::unwrap_used)]
 
 use super::*;
 
-/// SplitMix64: enough to draw test graphs from.
+/// SplitMix64, sufficient for drawing test graphs.
 struct Draw(u64);
 
 impl Draw {
@@ -24,7 +24,7 @@ impl Draw {
     }
 }
 
-/// Written apart from `is_tree`, by the definition: n steps up from any word end at ROOT, below which is one word.
+/// An independent version of `is_tree`, by the definition: n steps up from any word end at ROOT, which has one child.
 fn tree_by_definition(heads: &[usize]) -> bool {
     let roots = heads[1..].iter().filter(|&&head| head == 0).count();
     roots == 1 && (1..heads.len()).all(|word| (0..heads.len()).fold(word, |at, _| heads[at]) == 0)
@@ -42,7 +42,7 @@ fn all_trees(n: usize) -> Vec<Vec<usize>> {
     candidates.filter(|heads| tree_by_definition(heads)).collect()
 }
 
-/// Minus infinities, then the finite sum: what a tree is worth by the documentation of `best_tree`.
+/// The value of a tree as `best_tree` documents it: the count of infinities, then the finite sum.
 fn worth(scores: &[f32], heads: &[usize]) -> (i64, f64) {
     let arcs = (1..heads.len()).map(|word| scores[word * heads.len() + heads[word]]);
     arcs.fold((0, 0.0), |(infinite, sum), score| match score {
@@ -63,7 +63,7 @@ fn assert_best(scores: &[f32], n: usize, trees: &[Vec<usize>]) {
     );
 }
 
-/// Every graph whose arcs take one of `values`.
+/// Checks every graph whose arcs take one of `values`.
 fn assert_best_on_all_graphs(n: usize, values: &[f32]) {
     let trees = all_trees(n);
     let arcs: Vec<usize> = (n..n * n).filter(|at| at / n != at % n).collect();
@@ -79,14 +79,14 @@ fn assert_best_on_all_graphs(n: usize, values: &[f32]) {
 }
 
 #[test]
-fn the_trees_it_is_compared_with_are_all_of_them() {
+fn brute_force_enumerates_all_trees() {
     // w words have w^(w-1) rooted labelled trees (Cayley).
     let counts: Vec<usize> = (2..=6).map(|n| all_trees(n).len()).collect();
     assert_eq!(counts, [1, 2, 9, 64, 625]);
 }
 
 #[test]
-fn it_is_the_best_tree_on_every_small_graph() {
+fn best_tree_is_optimal_on_every_small_graph() {
     assert_best_on_all_graphs(2, &[0.0, 1.0]);
     assert_best_on_all_graphs(3, &[-1.0, 0.0, 0.5, 1.0, f32::NEG_INFINITY, f32::INFINITY, f32::NAN]);
     assert_best_on_all_graphs(4, &[0.0, 1.0, 2.0]);
@@ -94,7 +94,7 @@ fn it_is_the_best_tree_on_every_small_graph() {
 }
 
 #[test]
-fn it_is_the_best_tree_on_random_graphs_of_up_to_five_words() {
+fn best_tree_is_optimal_on_random_graphs_of_up_to_five_words() {
     let trees: Vec<_> = (0..=6).map(|n| if n < 2 { Vec::new() } else { all_trees(n) }).collect();
     for seed in 0..2000 {
         for (n, trees) in trees.iter().enumerate().skip(4) {
@@ -127,16 +127,16 @@ fn no_single_change_of_a_head_improves_a_large_tree() {
     }
 }
 
-/// Scores with a tree that is provably best: word sets are merged two by two into one, each set has a charge on every
-/// arc that enters it, and the tree enters each set once. Any tree enters each set at least once, and what else
-/// is added is a constant per word and a loss on arcs outside the tree. Small integers, so that sums are exact.
+/// Scores with a tree that is provably best. Word sets are merged in pairs until one is left. Each set puts a charge on
+/// every arc that enters it, and the tree enters each set once. Any tree enters each set at least once. The other terms
+/// are a constant per word and a loss on arcs outside the tree. All are small integers, so that sums are exact.
 fn certified(draw: &mut Draw, n: usize) -> (Vec<f32>, Vec<usize>) {
     let mut below = |limit: usize| (draw.next() % limit as u64) as usize;
     let mut heads = vec![0; n];
     let mut scores = vec![0.0; n * n];
     let mut sets: Vec<Vec<usize>> = (1..n).map(|word| vec![word]).collect();
     while sets.len() > 1 {
-        // The first word of a set is the one its only arc from outside leads to.
+        // The first word of a set is the one that its only arc from outside enters.
         let lower = sets.swap_remove(below(sets.len()));
         let at = below(sets.len());
         heads[lower[0]] = sets[at][below(sets[at].len())];
@@ -157,7 +157,7 @@ fn certified(draw: &mut Draw, n: usize) -> (Vec<f32>, Vec<usize>) {
 }
 
 #[test]
-fn a_tree_proved_best_is_matched_in_large_graphs() {
+fn best_tree_matches_certified_trees_in_large_graphs() {
     for seed in 0..300 {
         let mut draw = Draw(seed);
         let n = 10 + (draw.next() % 70) as usize;
@@ -170,7 +170,7 @@ fn a_tree_proved_best_is_matched_in_large_graphs() {
 }
 
 #[test]
-fn greedy_heads_are_kept_where_they_are_a_tree_and_ties_go_to_the_lowest_head() {
+fn greedy_heads_that_form_a_tree_are_the_result_and_ties_go_to_the_lowest_head() {
     #[rustfmt::skip]
     let scores = [
         0.0, 0.0, 0.0, 0.0,
@@ -183,13 +183,13 @@ fn greedy_heads_are_kept_where_they_are_a_tree_and_ties_go_to_the_lowest_head() 
 }
 
 #[test]
-fn where_all_arcs_are_equal_the_first_word_is_the_root_and_the_head_of_all_others() {
+fn with_equal_scores_the_first_word_is_the_root_and_the_head_of_all_others() {
     assert_eq!(best_tree(&[1.0; 16], 4), [0, 0, 1, 1]);
     assert_eq!(best_tree(&[f32::NAN; 25], 5), [0, 0, 1, 1, 1]);
 }
 
 #[test]
-fn a_second_root_is_given_up_for_the_better_of_the_two() {
+fn of_two_roots_the_better_one_stays() {
     #[rustfmt::skip]
     let scores = [
         0.0, 0.0, 0.0,
@@ -201,7 +201,7 @@ fn a_second_root_is_given_up_for_the_better_of_the_two() {
 }
 
 #[test]
-fn a_tree_comes_out_of_no_words_one_word_and_hopeless_scores() {
+fn no_words_one_word_and_degenerate_scores_give_a_tree() {
     assert_eq!(best_tree(&[], 0), Vec::<usize>::new());
     assert_eq!(best_tree(&[f32::NAN], 1), [0]);
     assert_eq!(best_tree(&[f32::NAN; 4], 2), [0, 0]);
@@ -213,7 +213,7 @@ fn a_tree_comes_out_of_no_words_one_word_and_hopeless_scores() {
 }
 
 #[test]
-fn a_head_outside_the_sentence_a_cycle_and_two_roots_are_no_tree() {
+fn a_head_outside_the_sentence_a_cycle_and_two_roots_are_not_trees() {
     assert!(is_tree(&[]) && is_tree(&[0]) && is_tree(&[0, 2, 0]));
     for heads in [&[0, 5, 0][..], &[0, 2, 1], &[0, 0, 0], &[0, 0, 3, 2], &[0, 1]] {
         assert!(!is_tree(heads), "{heads:?}");

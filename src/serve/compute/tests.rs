@@ -1,4 +1,4 @@
-//! Requests with a small real bundle: what one of them does to the others.
+//! Tests with a small real bundle of how requests in one batch affect each other.
 
 #![allow(clippy::unwrap_used)]
 
@@ -10,7 +10,7 @@ use crate::serve::snapshot::{Refreshed, Snapshots};
 use crate::treebank::starter;
 use candle_core::Device;
 
-/// A bundle that is trained in a second.
+/// Trains a bundle in about a second.
 fn bundle(folder: &std::path::Path) -> std::path::PathBuf {
     let bundle = folder.join("t.citree");
     let small = Config { epochs: 1, lstm_units: 8, edge_dim: 8, word_dim: 8, ..Config::preset(Preset::Demo) };
@@ -25,7 +25,7 @@ fn words(context: &Context<'_>) -> Result<Reply, Problem> {
 }
 
 #[test]
-fn a_request_that_panics_or_fails_takes_nothing_from_those_it_is_worked_on_with() {
+fn a_request_that_panics_or_fails_does_not_affect_others_in_its_batch() {
     let folder = tempfile::tempdir().unwrap();
     let snapshots = Snapshots::open(&bundle(folder.path()), &Device::Cpu).unwrap();
     let snapshot = || snapshots.snapshot();
@@ -55,7 +55,7 @@ fn a_request_that_panics_or_fails_takes_nothing_from_those_it_is_worked_on_with(
     assert_eq!(body(answers.3), Ok(String::new()));
     assert_eq!(body(answers.4), Ok("Eve sleeps".to_string()));
     assert!(metrics.text().contains("citree_panics_total 1"));
-    // What was remembered is the same as what was read.
+    // The cached analysis gives the same response as the computed one.
     let again = QueuedRequest::new(snapshot(), one("Eve"), Rule::knn(2).unwrap(), words).coming_again();
     assert_eq!(body(runtime.block_on(engine.submit(again))), Ok("Eve sleeps".to_string()));
 }

@@ -1,4 +1,4 @@
-//! An engine with work that is easy to see through: numbers are doubled; 13 panics, 0 is left out.
+//! Tests of the engine with simple work: it doubles numbers, panics at 13 and gives no answer to 0.
 
 #![allow(clippy::unwrap_used)]
 
@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 
 struct Doubling {
-    /// Holds every round up until something is received.
+    /// Blocks every batch until a message is received.
     gate: Option<Mutex<mpsc::Receiver<()>>>,
     largest: Arc<AtomicUsize>,
     worked: Arc<AtomicUsize>,
@@ -62,7 +62,7 @@ fn bounds() -> Bounds {
 
 type Answered = Result<<Doubling as Work>::Answer, Overloaded>;
 
-/// Asks from a task of its own.
+/// Submits a request from its own task.
 fn asking(engine: &Arc<Engine<Doubling>>, request: usize) -> tokio::task::JoinHandle<Answered> {
     let engine = engine.clone();
     tokio::spawn(async move { engine.submit(request).await })
@@ -72,13 +72,13 @@ fn runtime() -> tokio::runtime::Runtime {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap()
 }
 
-/// Lets a spawned request get into the queue, and the engine begin with it.
+/// Waits until a spawned request is queued and the engine has started on it.
 async fn begin(engine: &Engine<Doubling>) {
     tokio::task::yield_now().await;
     settle(engine, 0).await;
 }
 
-/// Lets spawned requests get into the queue.
+/// Waits until this number of requests is in the queue.
 async fn settle(engine: &Engine<Doubling>, waiting: usize) {
     while engine.queue.lock().jobs.len() != waiting {
         tokio::time::sleep(Duration::from_millis(1)).await;
@@ -86,7 +86,7 @@ async fn settle(engine: &Engine<Doubling>, waiting: usize) {
 }
 
 #[test]
-fn what_waits_is_worked_on_together_and_everyone_gets_their_own_answer() {
+fn queued_requests_are_batched_and_each_gets_its_own_answer() {
     let Setup { engine, open, largest, .. } = gated(bounds());
     runtime().block_on(async {
         let first = asking(&engine, 1);
@@ -103,7 +103,7 @@ fn what_waits_is_worked_on_together_and_everyone_gets_their_own_answer() {
 }
 
 #[test]
-fn a_panic_harms_no_other_ask_and_the_thread_goes_on() {
+fn a_panic_does_not_affect_other_requests_or_stop_the_thread() {
     let Setup { engine, open, .. } = gated(bounds());
     runtime().block_on(async {
         let first = asking(&engine, 1);
@@ -122,7 +122,7 @@ fn a_panic_harms_no_other_ask_and_the_thread_goes_on() {
 }
 
 #[test]
-fn beyond_the_bound_asks_are_turned_away_and_taken_again_when_there_is_room() {
+fn requests_beyond_the_bound_are_refused_until_the_queue_has_room() {
     let Setup { engine, open, .. } = gated(Bounds { waiting: 10, ..bounds() });
     runtime().block_on(async {
         let spawn = |request| asking(&engine, request);
@@ -138,7 +138,7 @@ fn beyond_the_bound_asks_are_turned_away_and_taken_again_when_there_is_room() {
 }
 
 #[test]
-fn nobody_works_for_who_has_gone_and_who_waited_too_long_is_told() {
+fn abandoned_requests_are_dropped_and_late_ones_get_an_error() {
     let Setup { engine, open, worked, .. } = gated(Bounds { patience: Duration::ZERO, ..bounds() });
     runtime().block_on(async {
         let spawn = |request| asking(&engine, request);
@@ -166,7 +166,7 @@ fn nobody_works_for_who_has_gone_and_who_waited_too_long_is_told() {
 }
 
 #[test]
-fn dropping_the_engine_finishes_what_waits() {
+fn dropping_the_engine_processes_the_queue() {
     let Setup { engine, open, worked, .. } = gated(bounds());
     let runtime = runtime();
     let requests: Vec<_> = runtime.block_on(async {

@@ -1,5 +1,5 @@
-//! The same step by plain operations, on the device where the parameters live: one number a parameter, all in one copy,
-//! goes to the host.
+//! The Adam step in plain operations, on the device of the parameters. Only one number per parameter is copied to the
+//! host, all in one transfer.
 
 use super::{Adam, BETA_1, BETA_2, EPSILON, Moments, Step};
 use crate::encoder::Parameters;
@@ -7,7 +7,7 @@ use crate::error::Result;
 use candle_core::backprop::GradStore;
 use candle_core::{DType, Tensor};
 
-/// The length of all gradients together.
+/// The norm of all gradients together.
 pub(super) fn length(parameters: &Parameters, grads: &GradStore) -> Result<f64> {
     let mut squares = Vec::new();
     for (_, var) in parameters.iter() {
@@ -22,7 +22,7 @@ pub(super) fn length(parameters: &Parameters, grads: &GradStore) -> Result<f64> 
     Ok(squares.into_iter().map(f64::from).sum::<f64>().sqrt())
 }
 
-/// Moves every parameter.
+/// Updates every parameter.
 pub(super) fn update(adam: &mut Adam, parameters: &Parameters, grads: &GradStore, step: &Step) -> Result<()> {
     for (name, var) in parameters.iter() {
         let Some(grad) = grads.get(var) else { continue };

@@ -1,4 +1,4 @@
-//! The losses as training uses them: right gradients for every way of learning, and all six systems do learn.
+//! Tests of the losses: gradients for every kind of learning, and that all six systems learn.
 
 #![allow(clippy::unwrap_used)]
 
@@ -15,7 +15,7 @@ use crate::train::sample::edges_by_label;
 use crate::treebank::Sentence;
 use candle_core::Device;
 
-/// Three sentences of 5, 2 and 4 words with their heads and labels.
+/// Three sentences of 5, 2 and 4 words with heads and labels.
 fn treebank() -> Vec<Sentence> {
     let sentence = |words: &[(&str, usize, &str)]| {
         let mut sentence = Sentence::from_forms(words.iter().map(|word| word.0));
@@ -46,7 +46,7 @@ impl School {
         Self { config, vocabulary, sentences, by_label }
     }
 
-    /// The loss of all three sentences at once.
+    /// The loss of all three sentences together.
     fn loss(&self, task: Task, model: &EdgeModel, random: &mut Random) -> Result<Tensor> {
         let Self { config, vocabulary, sentences, by_label } = self;
         let training_set = TrainingSet { config, vocabulary, sentences, by_label };
@@ -97,7 +97,7 @@ fn gradients_of_both_losses_are_right_with_dropout_and_sampling_for_every_way_of
         let school = School::new(config);
         for task in Task::ALL {
             let (model, parameters) = school.double(task);
-            // The same seed draws the same masks and support at every evaluation.
+            // Equal seeds draw equal masks and support in every evaluation.
             let loss = || school.loss(task, &model, &mut Random::new(11));
             assert_loss_gradients(parameters.iter(), loss, 1e-7).unwrap();
         }
@@ -105,7 +105,7 @@ fn gradients_of_both_losses_are_right_with_dropout_and_sampling_for_every_way_of
 }
 
 #[test]
-fn each_of_the_six_systems_learns_three_sentences_by_heart() {
+fn each_of_the_six_systems_fits_three_sentences() {
     for name in System::NAMES {
         let config = Config {
             lstm_units: 8,
@@ -135,7 +135,7 @@ fn each_of_the_six_systems_learns_three_sentences_by_heart() {
             Trained::sum_support(models, &school.config, &school.vocabulary, &sentences).unwrap();
             let scorer = trained.scorer(school.config.aggregate, &Device::Cpu).unwrap();
             let accuracy = accuracies(&[(task, &scorer)], &school.sentences).unwrap()[0];
-            // Weights that tell the edges apart do not promise that the mean edge does too: the paper's WI systems.
+            // Weights that separate the edges do not imply that the mean edge does: the paper's WI systems.
             let System { learning, inference, .. } = school.config.system;
             let expected = if learning == inference { 1.0 } else { 0.5 };
             assert!(accuracy >= expected, "{name} {}: {accuracy}", task.name());
@@ -144,7 +144,7 @@ fn each_of_the_six_systems_learns_three_sentences_by_heart() {
 }
 
 #[test]
-fn an_edge_is_compared_with_the_mean_of_its_labels_other_edges_and_never_with_itself() {
+fn an_edge_is_compared_with_the_mean_of_the_other_edges_of_its_label() {
     let school = School::new(config("IIc"));
     let model = school.blank(Task::Labels).edges;
     let unit = |angle: f32| [angle.cos(), angle.sin()];
@@ -168,7 +168,7 @@ fn an_edge_is_compared_with_the_mean_of_its_labels_other_edges_and_never_with_it
     }
 }
 
-/// Loss and gradients by name.
+/// The loss and the gradients by name.
 fn loss_and_gradients(
     school: &School,
     task: Task,
@@ -182,7 +182,7 @@ fn loss_and_gradients(
 }
 
 #[test]
-fn plain_operations_as_other_devices_run_them_give_the_losses_and_gradients_of_the_kernels() {
+fn plain_operations_and_kernels_give_the_same_losses_and_gradients() {
     let mut configs: Vec<Config> = ["WWd", "WWc", "IId", "IIc"].map(config).to_vec();
     configs.push(Config { label_support: LabelSupport::Memory, head_support: HeadSupport::Batch, ..config("IIc") });
     for config in configs {
@@ -212,7 +212,7 @@ fn two_models_on_one_encoder_learn_from_the_sum_of_their_losses() {
         let labels = EdgeModel::new(config, heads.encoder().clone(), None, &mut own, &Device::Cpu).unwrap();
         parameters = Parameters::union([("", &parameters), ("labels/", &own)]);
         assert_eq!(parameters.iter().filter(|(name, _)| name.starts_with("labels/")).count(), 3);
-        // Labels seen in an earlier batch are remembered, as constants.
+        // Labels from an earlier batch are stored as constants.
         let mut memory = LastEdges::default();
         let models = [(Task::Heads, &heads), (Task::Labels, &labels)];
         training_set.loss(&models, &[1], &mut memory, &mut Random::new(2)).unwrap();
@@ -238,14 +238,14 @@ fn support_from_the_batch_is_every_gold_edge_of_the_query_sentences() {
 }
 
 #[test]
-fn a_label_that_the_batch_lacks_is_represented_by_the_edge_that_memory_has() {
+fn a_label_missing_from_the_batch_is_supported_by_its_stored_edge() {
     let still = Config { dropout: 0.0, word_dropout: 0.0, label_support: LabelSupport::Memory, ..config("IIc") };
     let school = School::new(still);
     let School { config, vocabulary, sentences, by_label } = &school;
     let training_set = TrainingSet { config, vocabulary, sentences, by_label };
     let (model, _) = school.double(Task::Labels);
     let models = [(Task::Labels, &model)];
-    // After one sight of all sentences every label is known, and nothing is drawn any more.
+    // After one pass over all sentences every label is stored, and nothing is drawn.
     let mut memory = LastEdges::default();
     training_set.loss(&models, &[0, 1, 2], &mut memory, &mut Random::new(1)).unwrap();
     let loss = |memory: &LastEdges, seed| {

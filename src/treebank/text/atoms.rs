@@ -1,18 +1,19 @@
-//! The smallest parts a text is cut into, and the contexts that tell whether a token ends between two of them.
+//! The smallest parts of a text, and the contexts that decide whether a token ends between two of them.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
 use unicode_segmentation::UnicodeSegmentation;
 
-/// The longest chunk, in bytes, that is remembered as a whole.
+/// The longest chunk, in bytes, that is a context as a whole.
 const LONGEST_KNOWN_CHUNK: usize = 40;
 
-/// A run of text between white space, cut into atoms: runs of letters, runs of digits, runs of one same other character.
+/// A run of text between white space, split into atoms: runs of letters, runs of digits, and runs of one other
+/// character.
 pub(super) struct Chunk<'a> {
     text: &'a str,
-    /// Where each atom starts, in bytes, and at the end the length of the text.
+    /// The start of each atom in bytes, followed by the length of the text.
     bounds: Vec<usize>,
-    /// Whether it is the last of its sentence, where a full stop means more.
+    /// Whether it is the last chunk of its sentence, where a full stop is more likely a token of its own.
     last: bool,
     address: Option<Range<usize>>,
 }
@@ -24,7 +25,7 @@ impl<'a> Chunk<'a> {
         let mut before = None;
         for (place, grapheme) in text.grapheme_indices(true) {
             let kind = Kind::of(grapheme);
-            // Scripts without spaces are cut inside runs of letters too, where Unicode has a word's end.
+            // Scripts without spaces are also split inside runs of letters, at Unicode word boundaries.
             let goes_on = before == Some(kind) && !(kind == Kind::Letter && unicode.contains(&place));
             if !goes_on {
                 bounds.push(place);
@@ -35,25 +36,25 @@ impl<'a> Chunk<'a> {
         Self { text, bounds, last, address: address(text) }
     }
 
-    /// The places inside the chunk where a token may end, in bytes.
+    /// The byte positions inside the chunk where a token can end.
     pub(super) fn boundaries(&self) -> impl Iterator<Item = usize> {
         self.bounds[..self.bounds.len() - 1].iter().skip(1).copied()
     }
 
-    /// Whether a token surely ends at a place, or surely does not: a web or mail address is one token. `None` for the
-    /// places that are to be learnt.
+    /// Whether a token certainly ends at a position or certainly does not: a web or mail address is one token. `None`
+    /// if the decision must be learnt.
     pub(super) fn certain_end(&self, place: usize) -> Option<bool> {
         let address = self.address.as_ref()?;
         let (inside, edge) = (address.contains(&place), place == address.start || place == address.end);
         (inside || edge).then_some(edge)
     }
 
-    /// The contexts of the boundary at a place, from the kinds of characters around it to the very chunk.
+    /// The contexts of the boundary at a position, from the kinds of characters around it to the whole chunk.
     pub(super) fn contexts(&self, place: usize) -> Vec<String> {
         let right = self.bounds.partition_point(|&bound| bound < place) as isize;
         let texts = [-2, -1, 0, 1].map(|step| self.atom(right + step));
         let [far_left, left, right, far_right] = texts.map(shape);
-        // What is on the far side of a punctuation mark tells most about it: `5.99` is not `5.`
+        // The atom behind a punctuation mark says most about it: `5.99` differs from `5.`
         let nearest = if left.starts_with(char::is_alphanumeric) {
             format!("{left} | {right} {far_right}")
         } else {
@@ -67,14 +68,15 @@ impl<'a> Chunk<'a> {
             format!("2 {shapes} {left} | {right}"),
             format!("3 {shapes} {far_left} {left} | {right} {far_right}"),
         ];
-        // A longer chunk is not seen again, and to write it out for each of its boundaries would take for ever.
+        // Longer chunks rarely repeat, and writing them out for each boundary would take quadratic time.
         if self.text.len() <= LONGEST_KNOWN_CHUNK {
             contexts.push(format!("4 {shapes} {} | {}", fold(&self.text[..place]), fold(&self.text[place..])));
         }
         contexts
     }
 
-    /// The atom of a number, and past the ends what stands there: nothing, a space, or the sentence's end.
+    /// The atom at an index. Before the first: an empty string. After the last: `$` at the end of the sentence, else a
+    /// space.
     fn atom(&self, number: isize) -> &str {
         let bound = |number: isize| usize::try_from(number).ok().and_then(|number| self.bounds.get(number));
         match (bound(number), bound(number + 1)) {
@@ -86,18 +88,18 @@ impl<'a> Chunk<'a> {
     }
 }
 
-/// The places in a text where Unicode (UAX 29) sees the end of a word.
+/// The positions of Unicode word boundaries (UAX 29) in a text.
 pub(super) fn unicode_word_bounds(text: &str) -> BTreeSet<usize> {
     text.split_word_bound_indices().map(|(place, _)| place).collect()
 }
 
-/// The text in lower case with every digit a 0; character by character, so that the count of characters stays.
+/// Lower-cases the text and replaces every digit by 0, character by character, so that the number of characters stays.
 pub(super) fn fold(text: &str) -> String {
     text.chars().map(|c| if c.is_numeric() { '0' } else { lower(c) }).collect()
 }
 
-/// One character in lower case, a typographic apostrophe as a plain one; of several (`İ`) the first, so that the count
-/// of characters stays.
+/// Lower-cases one character, and replaces a typographic apostrophe by a plain one. Uses only the first character of a
+/// longer result (`İ`), so that the number of characters stays.
 pub(super) fn lower(c: char) -> char {
     if c == '’' { '\'' } else { c.to_lowercase().next().unwrap_or(c) }
 }
@@ -120,7 +122,7 @@ impl Kind {
     }
 }
 
-/// What an atom looks like: a letter or a word and its case, a number, or the character itself and whether it repeats.
+/// The shape of an atom: a letter or a word with its case, a number, or the character itself and whether it repeats.
 fn shape(atom: &str) -> String {
     let mut chars = atom.chars();
     let (first, more) = (chars.next(), chars.next().is_some());
@@ -144,7 +146,7 @@ fn shape(atom: &str) -> String {
     }
 }
 
-/// The web or mail address in a chunk, without the punctuation around it.
+/// The range of a web or mail address in a chunk, without the punctuation around it.
 fn address(chunk: &str) -> Option<Range<usize>> {
     let core = chunk.trim_start_matches(['<', '(', '[', '{', '"', '\'', '“', '‘']);
     let start = chunk.len() - core.len();

@@ -1,9 +1,9 @@
-//! Decisions learnt from examples, each seen in contexts from the general to the specific.
+//! Learns decisions from examples that have contexts from general to specific, with backoff to the general ones.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What was decided in each context. The most specific context that is known decides.
+/// The decision of each context. The most specific known context decides.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(super) struct Backoff<D: Ord> {
@@ -11,9 +11,10 @@ pub(super) struct Backoff<D: Ord> {
 }
 
 impl<D: Clone + Ord> Backoff<D> {
-    /// Learns from examples: a chain of contexts, the general first, each implying the one before it, and the decision
-    /// taken there. A context counts if at least `support(level)` examples have it; it is stored only if it decides
-    /// otherwise than the more general ones would, so the table holds rules and their exceptions.
+    /// Learns from examples. Each is a chain of contexts with a decision; the most general context comes first, and
+    /// each context implies the one before it. A context counts if at least `support(level)` examples have it. It is
+    /// stored only if its decision differs from that of the more general contexts, so the table holds rules and their
+    /// exceptions.
     pub(super) fn learn(examples: &[(Vec<String>, D)], support: impl Fn(usize) -> usize) -> Self {
         let mut decisions: BTreeMap<String, D> = BTreeMap::new();
         let levels = examples.iter().map(|(chain, _)| chain.len()).max().unwrap_or(0);
@@ -37,7 +38,7 @@ impl<D: Clone + Ord> Backoff<D> {
         Self { decisions }
     }
 
-    /// The decision of the most specific known context of a chain.
+    /// The decision of the most specific known context in a chain.
     pub(super) fn decide(&self, chain: &[String]) -> Option<&D> {
         chain.iter().rev().find_map(|context| self.decisions.get(context))
     }

@@ -1,8 +1,9 @@
-//! Plain text cut into words the way a treebank does it: by Unicode words, corrected by what the treebank shows.
+//! Splits plain text into words as a treebank does: by Unicode word boundaries, corrected by what the treebank shows.
 //!
-//! Two tables are learnt. One says at which places between letters, digits and punctuation a token ends (`it.` but
-//! `Mr.`, `:)`, `U.S.`); the other how a token becomes several words (`don't` → `do` `n't`), recognised by endings, so that
-//! `Zoe's` is split though it was never seen. What neither knows is cut where Unicode (UAX 29) sees a word's end.
+//! Two tables are learnt. One decides where a token ends between letters, digits and punctuation (`it.` but `Mr.`,
+//! `:)`, `U.S.`). The other decides how a token becomes several words (`don't` → `do` `n't`). It is keyed by word
+//! endings, so `Zoe's` is split even if the treebank does not contain it. Unicode word boundaries (UAX 29) are the
+//! fallback.
 
 mod atoms;
 mod backoff;
@@ -17,17 +18,17 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use words::{WordSplit, endings};
 
-/// How a treebank cuts text into words; part of a trained model.
+/// How a treebank splits text into words; part of a trained model.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Splits {
-    /// Whether a token ends at a boundary between atoms, by its contexts.
+    /// Whether a token ends at a boundary between atoms, by the contexts of the boundary.
     token_ends: Backoff<bool>,
-    /// How a unit becomes words, by its endings; `None` leaves it whole.
+    /// How a unit becomes words, by its endings; `None` does not split it.
     word_splits: Backoff<Option<WordSplit>>,
 }
 
 impl Splits {
-    /// Learns from the sentences of a treebank, by their multiword tokens and their `SpaceAfter=No`.
+    /// Learns from the multiword tokens and the `SpaceAfter=No` of a treebank.
     pub fn learn(sentences: &[Sentence]) -> Self {
         let mut ends = Vec::new();
         let mut units: BTreeMap<String, BTreeMap<Option<WordSplit>, usize>> = BTreeMap::new();
@@ -46,7 +47,7 @@ impl Splits {
                 }
             }
         }
-        // Each unit votes once for its endings, however frequent it is: what is learnt is for units not seen.
+        // Each distinct unit counts once, however frequent it is, because the table is for units that were not seen.
         let usual =
             |counts: BTreeMap<_, usize>| counts.into_iter().max_by_key(|(_, count)| *count).map(|(split, _)| split);
         let votes: Vec<_> =
@@ -57,7 +58,7 @@ impl Splits {
         }
     }
 
-    /// Cuts one line into the words of one sentence; of a blank line it has none.
+    /// Splits one line into the words of one sentence. A blank line gives a sentence without words.
     pub fn split(&self, line: &str) -> Sentence {
         let mut sentence = Sentence::default();
         sentence.set_comment("text", line);
@@ -118,7 +119,7 @@ struct Token<'a> {
     range: bool,
 }
 
-/// The surface tokens of a sentence, grouped into chunks that the text writes without a space.
+/// The surface tokens of a sentence, grouped into chunks that are written without a space.
 fn chunks_of(sentence: &Sentence) -> Vec<Vec<Token<'_>>> {
     let mut chunks = vec![Vec::new()];
     let mut ranges = sentence.multiword_tokens().iter().peekable();
@@ -132,7 +133,7 @@ fn chunks_of(sentence: &Sentence) -> Vec<Vec<Token<'_>>> {
             None => (words[0].form.as_str(), words[0].joined_to_next()),
         };
         next = last + 1;
-        // A form with a space cannot come out of a chunk, so it teaches nothing.
+        // A form with a space cannot come from one chunk, so it is not an example.
         let usable = !form.contains(char::is_whitespace);
         if usable && let Some(chunk) = chunks.last_mut() {
             chunk.push(Token { form, words, range: range.is_some() });
@@ -145,7 +146,7 @@ fn chunks_of(sentence: &Sentence) -> Vec<Vec<Token<'_>>> {
     chunks
 }
 
-/// Where each token of a chunk ends, in bytes.
+/// The end of each token of a chunk, in bytes.
 fn running_ends(tokens: &[Token<'_>]) -> BTreeSet<usize> {
     let ends = tokens.iter().scan(0, |end, token| {
         *end += token.form.len();
@@ -154,7 +155,8 @@ fn running_ends(tokens: &[Token<'_>]) -> BTreeSet<usize> {
     ends.collect()
 }
 
-/// The tokens of a chunk, those together that meet inside an atom (`gon` `na`): only a word split can part them.
+/// The tokens of a chunk, grouped into units. Tokens that meet inside an atom (`gon` `na`) form one unit, because only
+/// a word split can separate them.
 fn units_of<'a, 'b>(tokens: &'b [Token<'a>], boundaries: &BTreeSet<usize>) -> Vec<&'b [Token<'a>]> {
     let mut units = Vec::new();
     let (mut start, mut end) = (0, 0);

@@ -1,4 +1,4 @@
-//! What text becomes after a few sentences to learn from.
+//! Tests that segmentation follows a few training sentences.
 
 #![allow(clippy::unwrap_used)]
 use super::*;
@@ -75,14 +75,14 @@ fn words_joined_without_a_range_are_split_without_a_range() {
 }
 
 #[test]
-fn abbreviations_and_smileys_stay_whole_where_the_treebank_has_them_so() {
+fn abbreviations_and_smileys_stay_whole_as_in_the_treebank() {
     let splits = learnt(&["Mr.  Li  slept~  .", "The  cat  ran~  .", "The  U.S.  won~  !", "Fine  :)"]);
     assert_eq!(words(&splits, "Mr. Zhou left the U.S. fine :)"), "Mr. Zhou left the U.S. fine :)");
     assert_eq!(words(&splits, "It ran."), "It ran .");
 }
 
 #[test]
-fn splits_survive_being_stored() {
+fn splits_round_trip_through_json() {
     let splits = learnt(&["I  don't{do n't}  know~  ."]);
     let stored = serde_json::to_string(&splits).unwrap();
     assert_eq!(serde_json::from_str::<Splits>(&stored).unwrap(), splits);

@@ -1,16 +1,16 @@
-//! How one surface unit becomes syntactic words: `don't` → `do` `n't`, `farlo` → `fare` `lo`, `gonna` → `gon` `na`.
+//! Splits one surface unit into syntactic words: `don't` → `do` `n't`, `farlo` → `fare` `lo`, `gonna` → `gon` `na`.
 
 use super::atoms::{fold, lower};
 use serde::{Deserialize, Serialize};
 
-/// The longest ending, in characters, that a split is learnt for.
+/// The longest ending, in characters, for which a split is learnt.
 const LONGEST_ENDING: usize = 7;
 
-/// A split recognised by its end, so that it serves other words of the same ending: take the tail off the unit, add some to
-/// what remains, that is the first word; then come the further words. All in lower case.
+/// A split that is defined by a word's ending, so that it applies to other words with the same ending. The first word
+/// is the unit without `tail` and with `add`; the words in `further` follow. All are in lower case.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(super) struct WordSplit {
-    /// Whether the treebank shows the unit as a multiword token, with a range line of its own.
+    /// Whether the treebank writes the unit as a multiword token with a range line.
     pub range: bool,
     tail: String,
     add: String,
@@ -18,7 +18,7 @@ pub(super) struct WordSplit {
 }
 
 impl WordSplit {
-    /// The split that turns a unit into these words; `None` if it is one word, the same.
+    /// The split that turns a unit into these words; `None` if they are just the unit itself.
     pub(super) fn between<'a>(unit: &str, words: impl IntoIterator<Item = &'a str>, range: bool) -> Option<Self> {
         let mut words = words.into_iter().map(fold_case);
         let (unit, first) = (fold_case(unit), words.next()?);
@@ -31,8 +31,8 @@ impl WordSplit {
         Some(Self { range, tail: after(&unit), add: after(&first), further })
     }
 
-    /// The words of a unit, in its own case where the words are just its parts; `None` if the unit does not end so, or
-    /// if nothing would remain of it.
+    /// Applies the split to a unit. The words take the unit's case if they are just its parts. `None` if the unit has
+    /// another ending or if the first word would be empty.
     pub(super) fn apply(&self, unit: &str) -> Option<Vec<String>> {
         let letters: Vec<char> = unit.chars().collect();
         let (stem, tail) = letters.split_at(letters.len().checked_sub(self.tail.chars().count())?);
@@ -52,7 +52,7 @@ impl WordSplit {
     }
 }
 
-/// The contexts of a unit: its endings, growing, and at last the unit itself.
+/// The contexts of a unit: its endings, from short to long, and then the unit itself.
 pub(super) fn endings(unit: &str) -> Vec<String> {
     let folded = fold(unit);
     let starts: Vec<usize> = folded.char_indices().map(|(place, _)| place).collect();
@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_split_serves_other_words_of_the_same_ending_in_their_own_case() {
+    fn a_split_applies_to_words_with_the_same_ending_and_preserves_case() {
         let split = WordSplit::between("don't", ["do", "n't"], true).unwrap();
         assert_eq!(split.apply("Weren't").unwrap(), ["Were", "n't"]);
         assert_eq!(split.apply("DON'T").unwrap(), ["DO", "N'T"]);

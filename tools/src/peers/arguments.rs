@@ -1,8 +1,8 @@
-//! Options of a verb on the command line: pairs of a name and a value.
+//! Parses the options of a command: pairs of a name and a value.
 
 use anyhow::{Context, bail, ensure};
 
-/// An option that was given.
+/// An option with its value.
 #[derive(Clone, Copy, Debug)]
 pub struct Given<'a> {
     pub name: &'a str,
@@ -10,7 +10,7 @@ pub struct Given<'a> {
     usage: &'a str,
 }
 
-/// The options in `arguments`; `usage` is shown with what is wrong about them.
+/// The options in `arguments`. Errors include `usage`.
 pub fn given<'a>(arguments: &'a [&'a str], usage: &'a str) -> impl Iterator<Item = anyhow::Result<Given<'a>>> {
     arguments.chunks(2).map(move |pair| match *pair {
         [name, value] => Ok(Given { name, value, usage }),
@@ -19,7 +19,7 @@ pub fn given<'a>(arguments: &'a [&'a str], usage: &'a str) -> impl Iterator<Item
 }
 
 impl Given<'_> {
-    /// The value as a number, 1 or more.
+    /// The value as a positive number.
     pub fn number(&self) -> anyhow::Result<usize> {
         let Self { name, value, .. } = self;
         let number: u32 = value.parse().with_context(|| format!("{name} {value}: not a number"))?;
@@ -27,7 +27,7 @@ impl Given<'_> {
         Ok(number as usize)
     }
 
-    /// The value as a list of names, each of which stands for one of some parts.
+    /// The value as a comma-separated list of known names.
     pub fn parts<P: Copy>(&self, known: &[(&str, P)]) -> anyhow::Result<Vec<P>> {
         let part = |name: &str| {
             let known = known.iter().find(|(known, _)| *known == name);
@@ -38,7 +38,7 @@ impl Given<'_> {
         self.value.split(',').map(part).collect()
     }
 
-    /// For a name that is none.
+    /// The error for an unknown option.
     pub fn unknown(&self) -> anyhow::Error {
         anyhow::anyhow!("no option {}\n\n{}", self.name, self.usage)
     }

@@ -1,4 +1,4 @@
-//! BERT's features of a treebank by Hugging Face transformers and by citree, measured in turns and set side by side.
+//! Compares the speed of BERT features between Hugging Face transformers and citree, in alternating rounds.
 
 use super::ours::peak_memory;
 use super::torch::{PYTHON, ask, run as run_peer, speed};
@@ -15,7 +15,7 @@ use std::time::Instant;
 
 use anyhow::{Context, bail, ensure};
 
-/// How to use it.
+/// The help text.
 pub const USAGE: &str = "\
 usage: cargo xtask peers bert --bert DIR [OPTIONS]
 
@@ -28,7 +28,7 @@ bert sets the features of a frozen BERT beside those by PyTorch and Hugging Face
   --treebank FILE sentences [default: ../shared/treebanks/en_ewt-2.7/en_ewt-ud-train.conllu beside the repository]
 ";
 
-/// Sentences of a batch, on both sides.
+/// Sentences per batch, on both sides.
 const BATCH: usize = 32;
 const VERSIONS: &str = "\
 import torch, tokenizers, transformers
@@ -48,7 +48,7 @@ pub struct Options {
 }
 
 impl Options {
-    /// Reads pairs of name and value.
+    /// Parses pairs of name and value.
     pub fn new(repository: &Path, arguments: &[&str]) -> anyhow::Result<Self> {
         let beside = repository.parent().context("the repository has no folder around it")?;
         let mut options = Self {
@@ -80,14 +80,14 @@ impl Options {
     }
 }
 
-/// Words a second of one side in one round; ROOT is not counted.
+/// Words per second of one side in one round, without ROOT.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Speeds {
     features: f64,
     tokenisation: f64,
 }
 
-/// Measures both sides in turns; prints a table for `docs/internals/benchmarks.md`.
+/// Measures both sides in turns and prints a table for `docs/internals/benchmarks.md`.
 pub fn run(options: &Options) -> anyhow::Result<()> {
     ensure!(!cfg!(debug_assertions), "this is a debug build; `cargo xtask peers bert` makes the right one");
     let mut progress = std::io::stderr().lock();
@@ -122,7 +122,7 @@ fn heading(options: &Options, sentences: usize, versions: &str, peak: u64) -> St
     )
 }
 
-/// One round of the peer, in a process of its own.
+/// One round of the peer, in its own process.
 fn theirs(options: &Options) -> anyhow::Result<Speeds> {
     let mut peer = Command::new(PYTHON);
     peer.arg(&options.script).arg("--bert").arg(&options.bert).arg("--treebank").arg(&options.treebank);
@@ -144,7 +144,7 @@ struct Ours {
 }
 
 impl Ours {
-    /// Reads the treebank and sets the number of threads of this process, which can be done once.
+    /// Reads the treebank and sets the number of threads of this process, which is possible only once.
     fn new(options: &Options) -> anyhow::Result<Self> {
         rayon::ThreadPoolBuilder::new().num_threads(options.threads).build_global()?;
         let mut sentences = read_trees(&options.treebank)?;
@@ -156,7 +156,7 @@ impl Ours {
     fn speeds(&self) -> anyhow::Result<Speeds> {
         let words: Vec<Vec<&str>> = self.sentences.iter().map(|sentence| sentence.forms().collect()).collect();
         let tokens = words.iter().map(Vec::len).sum::<usize>() as f64;
-        // The peer's tokenizer works on its sentences in parallel too.
+        // The peer's tokenizer also processes sentences in parallel.
         let tokenise = |sentences: &[Vec<&str>]| -> citree::Result<Vec<Pieces>> {
             sentences.par_iter().map(|words| self.bert.pieces(words)).collect()
         };
@@ -177,7 +177,7 @@ impl Ours {
     }
 }
 
-/// Sentences from the shortest to the longest, so that those of a batch are alike.
+/// Sentence indices sorted by length, so that the sentences of a batch have similar lengths.
 fn by_length(sentences: &[Pieces]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..sentences.len()).collect();
     order.sort_by_key(|&sentence| sentences[sentence].ids.len());
@@ -189,7 +189,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_folder_is_needed_and_the_rest_has_defaults() {
+    fn the_folder_is_required_and_the_rest_has_defaults() {
         let repository = Path::new("/a/citree");
         let options = Options::new(repository, &["--bert", "b", "--threads", "2"]).expect("options");
         assert_eq!((options.threads, options.rounds), (2, 3));
@@ -202,14 +202,14 @@ mod tests {
     }
 
     #[test]
-    fn both_speeds_are_read_and_a_missing_one_is_not_taken_for_zero() {
+    fn both_speeds_are_parsed_and_a_missing_one_is_an_error() {
         let text = "tokenisation: 150000 tokens/s\nbert features: 1500 tokens/s\n";
         assert_eq!(read(text), Some(Speeds { features: 1500.0, tokenisation: 150_000.0 }));
         assert_eq!(read("bert features: 1500 tokens/s\n"), None);
     }
 
     #[test]
-    fn sentences_of_a_batch_are_alike_in_length() {
+    fn sentences_are_sorted_by_length() {
         let pieces = |count| Pieces { ids: vec![0; count], ..Pieces::default() };
         assert_eq!(by_length(&[5, 2, 9, 2].map(pieces)), [1, 3, 0, 2]);
     }

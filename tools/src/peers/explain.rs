@@ -1,4 +1,4 @@
-//! What explaining costs beside parsing.
+//! Measures the cost of explaining compared with parsing.
 
 mod options;
 mod times;
@@ -13,7 +13,7 @@ use citree::treebank::read_trees;
 use options::Part;
 use std::io::Write;
 
-/// Measures the parts that are asked for and prints a table for each.
+/// Measures the requested parts and prints a table for each.
 pub fn run(options: &Options) -> anyhow::Result<()> {
     release_build("explain")?;
     let dev = read_trees(&options.dev)?;

@@ -1,4 +1,5 @@
-//! What one encoder for heads and labels saves over one each, in training and in parsing, measured in turns.
+//! Measures what one encoder for heads and labels saves over one each, in training and in parsing, in alternating
+//! rounds.
 
 use super::train::{median, processor};
 use super::{Options, print};
@@ -16,13 +17,13 @@ use std::time::Instant;
 
 use anyhow::ensure;
 
-/// Steps before the clock starts.
+/// Warm-up steps, not measured.
 const WARM_UP_STEPS: usize = 2;
 /// Sentences whose edges are the support when parsing is measured.
 const SUPPORT_SENTENCES: usize = 200;
 const PARSED_SENTENCES: usize = 1000;
 
-/// A way to train and parse: its name and its configuration.
+/// The variants to measure: name and configuration.
 fn ways() -> [(&'static str, Config); 4] {
     let (small, joint) = (Config::preset(Preset::Small), Config::preset(Preset::Joint));
     [
@@ -33,14 +34,14 @@ fn ways() -> [(&'static str, Config); 4] {
     ]
 }
 
-/// Words a second of heads and labels together.
+/// Words per second for heads and labels together.
 #[derive(Clone, Copy)]
 struct Speeds {
     train: f64,
     parse: f64,
 }
 
-/// Measures every way in every round and prints a table for `docs/internals/benchmarks.md`.
+/// Measures every variant in every round and prints a table for `docs/internals/benchmarks.md`.
 pub fn run(options: &Options) -> anyhow::Result<ExitCode> {
     ensure!(!cfg!(debug_assertions), "this is a debug build; `cargo xtask peers joint` makes the right one");
     rayon::ThreadPoolBuilder::new().num_threads(options.threads).build_global()?;
@@ -77,7 +78,7 @@ fn measure(config: &Config, sentences: &[Sentence], steps: usize) -> anyhow::Res
         seconds_a_word += training(Run::new(stage, config, &tables, &pretrained, &data, &device)?, steps)?;
     }
     let blueprint = Blueprint { config, vocabulary: &tables.vocabulary, pretrained: &pretrained, device: &device };
-    // Fresh parameters do: how fast a parse is made does not depend on their values.
+    // Untrained parameters are enough: the parsing speed does not depend on their values.
     let heads = Trained::new(Task::Heads, &blueprint, None)?;
     let labels = Trained::new(Task::Labels, &blueprint, heads.shared(config))?;
     let support: Vec<&Numbered> = data.train.iter().take(SUPPORT_SENTENCES).collect();
@@ -96,7 +97,7 @@ fn measure(config: &Config, sentences: &[Sentence], steps: usize) -> anyhow::Res
     Ok(Speeds { train: 1.0 / seconds_a_word, parse: words as f64 / started.elapsed().as_secs_f64() })
 }
 
-/// Seconds a query word of a stage's training.
+/// The seconds per query word in the training of a stage.
 fn training(mut run: Run, steps: usize) -> anyhow::Result<f64> {
     let mut before = (0, 0.0);
     for _ in 0..WARM_UP_STEPS {

@@ -1,6 +1,7 @@
-//! Peers to measure against: the same job done by someone else's tool, on the same machine, in the same run.
+//! Benchmarks against peers: other tools that do the same job on the same machine in the same run.
 //!
-//! A binary of its own, which `cargo xtask peers` builds for release and runs: only it needs the whole parser.
+//! This is a separate binary, which `cargo xtask peers` builds in release mode and runs, because only it needs the
+//! whole parser.
 
 mod arguments;
 mod bert;
@@ -56,7 +57,7 @@ fn main() -> anyhow::Result<ExitCode> {
             search::run_growth(&search::Options::new(options)?)?;
             Ok(ExitCode::SUCCESS)
         }
-        // Not for people: a process that `search` starts to time it.
+        // Internal: a process that `search` starts to measure its time.
         ["first-answer", index, queries, dims] => {
             let seconds = search::first_answer(Path::new(index), Path::new(queries), dims.parse()?)?;
             print(&format!("{seconds}\n"))
@@ -87,14 +88,14 @@ fn print(text: &str) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// How to measure training and parsing.
+/// The options of `train` and `joint`.
 #[derive(Debug, PartialEq)]
 struct Options {
     threads: usize,
     steps: usize,
     rounds: usize,
     train: PathBuf,
-    /// The folder beside the repository with the peer and the treebanks.
+    /// The folder next to the repository that holds the peer and the treebanks.
     shared: PathBuf,
 }
 
@@ -122,7 +123,7 @@ impl Options {
     }
 }
 
-/// Tokens a second of one side in one round. Training counts ROOT as a token, parsing does not, as the peer does.
+/// Tokens per second of one side in one round. As in the peer, training counts ROOT as a token and parsing does not.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Speeds {
     train_heads: f64,
@@ -135,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn options_change_what_they_name_and_the_treebank_lies_beside_the_repository() {
+    fn options_are_set_and_the_default_treebank_is_next_to_the_repository() {
         let options = Options::new(Path::new("/a/citree"), &["--threads", "2", "--steps", "7"]).expect("options");
         let shared = PathBuf::from("/a/shared");
         let train = shared.join("treebanks/en_ewt-2.7/en_ewt-ud-train.conllu");
@@ -143,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_or_impossible_value_and_an_unknown_option_are_refused_by_name() {
+    fn missing_or_invalid_values_and_unknown_options_are_refused_by_name() {
         for arguments in [&["--threads"][..], &["--threads", "0"], &["--threads", "x"], &["--thread", "1"]] {
             let message = Options::new(Path::new("/a/citree"), arguments).expect_err("refused").to_string();
             assert!(message.contains(arguments[0]), "{message}");

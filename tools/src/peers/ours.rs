@@ -11,13 +11,14 @@ use std::time::Instant;
 
 use anyhow::{Context, ensure};
 
-/// As many as the peer takes before its clock starts.
+/// Warm-up steps, as many as the peer takes.
 const WARM_UP_STEPS: usize = 3;
-/// Sentences whose edges are the support when parsing is measured; the first as many are parsed once to warm up.
+/// Sentences whose edges are the support when parsing is measured. The same number of sentences is parsed once to warm
+/// up.
 const SUPPORT_SENTENCES: usize = 200;
 const PARSED_SENTENCES: usize = 2000;
 
-/// A treebank ready to train on with the paper's sizes and sampling.
+/// A treebank prepared for training with the paper's sizes and sampling.
 pub struct Ours {
     config: Config,
     tables: Tables,
@@ -25,7 +26,7 @@ pub struct Ours {
 }
 
 impl Ours {
-    /// Reads the treebank and sets the number of threads of this process, which can be done once.
+    /// Reads the treebank and sets the number of threads of this process, which is possible only once.
     pub fn new(options: &Options) -> anyhow::Result<Self> {
         rayon::ThreadPoolBuilder::new().num_threads(options.threads).build_global()?;
         let config = Config::preset(Preset::Paper);
@@ -64,13 +65,13 @@ impl Ours {
         for _ in 0..steps {
             words = run.step()?.tokens;
         }
-        // We count words, the peer each sentence's ROOT too. A batch has as many sentences as the configuration says,
-        // but for the last of an epoch.
+        // We count words, and the peer also counts the ROOT of each sentence. A batch has `query_sentences` sentences,
+        // except the last of an epoch.
         let tokens = words - words_before + steps * config.query_sentences;
         Ok(tokens as f64 / started.elapsed().as_secs_f64())
     }
 
-    /// Fresh parameters do: how fast scores are made does not depend on their values.
+    /// Measures parsing with untrained parameters, because the speed does not depend on their values.
     fn parse_speed(&self, config: &Config) -> anyhow::Result<f64> {
         let vocabulary = &self.tables.vocabulary;
         let first = |count: usize| &self.data.train[..count.min(self.data.train.len())];
@@ -89,7 +90,7 @@ impl Ours {
     }
 }
 
-/// The most memory this process has held so far, in bytes.
+/// The peak memory of this process so far, in bytes.
 pub fn peak_memory() -> anyhow::Result<u64> {
     let status = std::fs::read_to_string("/proc/self/status").context("peak memory is read from Linux's /proc")?;
     peak_of(&status).context("no VmHWM in /proc/self/status")

@@ -1,4 +1,4 @@
-//! Nearest-neighbour search of several libraries and of citree, over the same rows in one run, measured in turns.
+//! Compares nearest-neighbour search between several libraries and citree, over the same rows, in alternating rounds.
 
 mod citree;
 mod growth;
@@ -32,7 +32,7 @@ use std::io::Write;
 use std::path::Path;
 use truth::Truth;
 
-/// Names in tables and in the script.
+/// The names of the libraries in tables and in the script.
 const PEERS: [(&str, &str); 5] = [
     ("hnswlib", "hnswlib"),
     ("FAISS HNSW", "faiss-hnsw"),
@@ -69,7 +69,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
 
     let threads = options.threads;
     let all = Plan { slice: queries.count(), ..plan };
-    // Not of the fastest point: which one that is may be chance where several are about as fast.
+    // Uses the least effort, not the fastest point: among points of similar speed the fastest is chance.
     let efforts = curves.iter().filter_map(|curve| measure::least(curve));
     let ways: Vec<How> = efforts.map(|point| How::Bulk { effort: point.effort, threads }).collect();
     let mut each: Vec<&mut dyn Library> = Vec::new();
@@ -98,7 +98,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     Ok(std::io::stdout().write_all(tables.join("\n").as_bytes())?)
 }
 
-/// Ours first, then the others, one after another with all threads.
+/// Builds ours first, then the others, one after another with all threads.
 fn build<'a>(options: &Options, base: &Rows, queries: &'a Rows, places: &Places) -> anyhow::Result<Libraries<'a>> {
     say("building: citree")?;
     let ours = Citree::build(&places.saved("citree"), base, queries, options.threads)?;
@@ -112,8 +112,8 @@ fn build<'a>(options: &Options, base: &Rows, queries: &'a Rows, places: &Places)
     Ok(libraries)
 }
 
-/// Ours without the graph and FAISS flat, with one thread and with all. FAISS gets a process for each number of threads,
-/// since its products take theirs from the environment.
+/// Compares our exact search with FAISS flat, on one thread and on all. FAISS runs in one process per number of
+/// threads, because its BLAS reads the number from the environment.
 fn exact(
     ours: &mut dyn Library,
     places: &Places,
@@ -138,7 +138,7 @@ fn exact(
     Ok(measured)
 }
 
-/// The version that was linked.
+/// The version of the linked crate.
 fn hnsw_rs_version() -> &'static str {
     let locked =
         include_str!("../../../Cargo.lock").split("[[package]]").find(|entry| entry.contains("name = \"hnsw_rs\""));
@@ -159,7 +159,7 @@ fn plot(options: &Options, entries: &[Entry], curves: &[Vec<Point>]) -> anyhow::
     save(options.plot.as_deref(), "search.svg", &chart::svg("Queries a second by recall", &across, &up, &lines))
 }
 
-/// Writes a plot where it is wanted, or to `name` in the current folder.
+/// Writes a plot to the given path, or to `name` in the current folder.
 fn save(wanted: Option<&Path>, name: &str, drawn: &str) -> anyhow::Result<()> {
     let path = wanted.unwrap_or(Path::new(name));
     std::fs::write(path, drawn).with_context(|| path.display().to_string())?;
@@ -179,13 +179,13 @@ fn heading(name: &str, options: &Options, base: &Rows, queries: &Rows, versions:
     )
 }
 
-/// Refuses to measure what was built for debugging.
+/// Fails in a debug build.
 pub fn release_build(name: &str) -> anyhow::Result<()> {
     ensure!(!cfg!(debug_assertions), "this is a debug build; `cargo xtask peers {name}` makes the right one");
     Ok(())
 }
 
-/// Tells on standard error how far the measurement is.
+/// Reports progress on standard error.
 pub fn say(what: &str) -> anyhow::Result<()> {
     Ok(writeln!(std::io::stderr(), "{what}")?)
 }

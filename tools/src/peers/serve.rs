@@ -1,4 +1,4 @@
-//! What `citree serve` bears: how soon it answers, how much at a time, and whether it lasts.
+//! Measures `citree serve` under load: latency, throughput and endurance.
 
 mod client;
 mod latency;
@@ -20,7 +20,7 @@ use process::Process;
 use std::io::Write;
 use std::process::ExitCode;
 
-/// Measures the parts that are asked for and prints a table for each; fails if a server did.
+/// Measures the requested parts and prints a table for each. Fails if a server failed.
 pub fn run(options: &Options) -> anyhow::Result<ExitCode> {
     release_build("serve")?;
     let sentences = requests::sentences(&read_trees(&options.dev)?, &options.dev)?;
@@ -38,13 +38,13 @@ pub fn run(options: &Options) -> anyhow::Result<ExitCode> {
             }
         };
         writeln!(out, "\n{}", table.trim_end())?;
-        // A long part that comes next must not hold back what is known.
+        // Shows the results so far before a long part starts.
         out.flush()?;
     }
     Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-/// What is served, and where.
+/// The served bundle and the machine.
 fn setting(options: &Options) -> anyhow::Result<String> {
     let server = Process::start(&options.bundle, &[])?;
     let ready: serde_json::Value = serde_json::from_slice(&server.get("/readyz")?.body)?;

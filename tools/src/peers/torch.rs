@@ -1,4 +1,4 @@
-//! The same model in PyTorch, run from `../shared/reference` as a process of its own.
+//! The same model in PyTorch, run from `../shared/reference` in its own process.
 
 use super::{Options, Speeds};
 use std::path::PathBuf;
@@ -9,15 +9,15 @@ use anyhow::{Context, ensure};
 /// The interpreter that has the peers' packages.
 pub const PYTHON: &str = "python3";
 
-/// The peer, known to be there and to start.
+/// The peer, checked to exist and to start.
 pub struct Torch {
     script: PathBuf,
-    /// PyTorch's version.
+    /// The version of PyTorch.
     pub version: String,
 }
 
 impl Torch {
-    /// Looks for the script and for PyTorch before anything is measured.
+    /// Checks for the script and for PyTorch before anything is measured.
     pub fn find(options: &Options) -> anyhow::Result<Self> {
         let script = options.shared.join("reference/torch_parser.py");
         ensure!(script.is_file(), "no peer at {}: it is not part of this repository", script.display());
@@ -37,7 +37,7 @@ impl Torch {
     }
 }
 
-/// What a line of Python prints, so that a missing package is known before anything is measured.
+/// The output of a Python snippet. Finds a missing package before anything is measured.
 pub fn ask(python: &str, packages: &str) -> anyhow::Result<String> {
     let mut ask = Command::new(PYTHON);
     let answer = ask.args(["-c", python]).output();
@@ -47,7 +47,7 @@ pub fn ask(python: &str, packages: &str) -> anyhow::Result<String> {
     Ok(String::from_utf8_lossy(&answer.stdout).trim().to_string())
 }
 
-/// What a peer prints in one round.
+/// The output of a peer in one round.
 pub fn run(peer: &mut Command) -> anyhow::Result<String> {
     let output = peer.output().context("the peer does not start")?;
     ensure!(output.status.success(), "the peer failed:\n{}", String::from_utf8_lossy(&output.stderr).trim());
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_speed_is_not_taken_for_zero() {
+    fn a_missing_speed_is_an_error() {
         assert_eq!(read("train head: 10 query tokens/s\nparse heads: 30 tokens/s\n"), None);
         assert_eq!(read("train head: fast\ntrain label: 1\nparse heads: 2\n"), None);
     }

@@ -1,4 +1,4 @@
-//! Training and parsing speed of PyTorch and of citree, measured in turns and set side by side.
+//! Compares the training and parsing speed of PyTorch and citree, in alternating rounds.
 
 use super::ours::{Ours, peak_memory};
 use super::torch::Torch;
@@ -11,7 +11,7 @@ use anyhow::ensure;
 /// A measured task: its name, and its speed among those of a side.
 pub type Task<S> = (&'static str, fn(&S) -> f64);
 
-/// Both sides in one round, each with the speeds of its tasks.
+/// The speeds of both sides in one round.
 pub struct Round<S> {
     pub torch: S,
     pub ours: S,
@@ -23,7 +23,7 @@ const TASKS: [Task<Speeds>; 3] = [
     ("parse heads", |speeds| speeds.parse_heads),
 ];
 
-/// Measures both sides in turns, so that what else the machine does meets both alike; prints a table for
+/// Measures both sides in turns, so that other load on the machine affects both equally. Prints a table for
 /// `docs/internals/benchmarks.md`.
 pub fn run(options: &Options) -> anyhow::Result<()> {
     let build = "this is a debug build; `cargo xtask peers train` makes the right one";
@@ -33,7 +33,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     let ours = Ours::new(options)?;
     let mut rounds = Vec::new();
     for number in 1..=options.rounds {
-        // Each round draws other batches, so that the median is not one of a lucky draw.
+        // Each round draws other batches, so that the median does not depend on one draw.
         writeln!(progress, "round {number} of {}: PyTorch", options.rounds)?;
         let torch = torch.speeds(options, number)?;
         writeln!(progress, "{torch:?}\nround {number} of {}: citree", options.rounds)?;
@@ -58,7 +58,7 @@ fn heading(options: &Options, torch_version: &str, peak: u64) -> String {
     )
 }
 
-/// One line for each task: medians, their ratio, and the ratio of each round.
+/// One row per task: medians, their ratio, and the ratio of each round.
 pub fn table<S>(tasks: &[Task<S>], rounds: &[Round<S>]) -> String {
     let mut out = "| task | PyTorch | citree | ratio | ratio of each round |\n|---|---:|---:|---:|---|\n".to_string();
     for (task, speed) in tasks {
@@ -71,14 +71,14 @@ pub fn table<S>(tasks: &[Task<S>], rounds: &[Round<S>]) -> String {
     out
 }
 
-/// The middle value, or the mean of the two in the middle.
+/// The median: the middle value, or the mean of the two middle values.
 pub fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     let middle = values.len() / 2;
     if values.len() % 2 == 1 { values[middle] } else { (values[middle - 1] + values[middle]) / 2.0 }
 }
 
-/// What Linux says the processor is.
+/// The name of the processor, as Linux reports it.
 pub fn processor() -> String {
     let known = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let name = known.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));

@@ -1,8 +1,8 @@
-//! Rules on the documentation: a reader who starts at the README can reach every page of `docs`.
+//! Rules on the documentation: every page of `docs` is reachable by links.
 
 use super::{File, Violation};
 
-/// Adds to `violations` each file of `docs` that nothing links to, and a missing change log.
+/// Reports each file of `docs` without an incoming link, and a missing change log.
 pub fn check(files: &[File], violations: &mut Vec<Violation>) {
     if !files.iter().any(|file| file.path == "CHANGELOG.md") {
         violations.push(Violation::new("CHANGELOG.md", 1, "the repository has a CHANGELOG.md"));
@@ -18,7 +18,7 @@ pub fn check(files: &[File], violations: &mut Vec<Violation>) {
     }
 }
 
-/// What a page links to, in Markdown or HTML, as paths from the top of the repository.
+/// The link targets of a page, in Markdown or HTML, as paths from the repository root.
 fn links(page: &File) -> Vec<String> {
     let mut targets = Vec::new();
     for opening in ["](", "]: ", "src=\"", "href=\""] {
@@ -31,7 +31,7 @@ fn links(page: &File) -> Vec<String> {
     targets
 }
 
-/// `target` as seen from the folder of `page`.
+/// Resolves `target` relative to the folder of `page`.
 fn resolve(page: &str, target: &str) -> String {
     let mut parts: Vec<&str> = page.split('/').collect();
     parts.pop();
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_that_only_links_to_itself_is_alone() {
+    fn a_page_that_links_only_to_itself_is_found() {
         let files = [("CHANGELOG.md", ""), ("README.md", "docs/a.md"), ("docs/a.md", "[a](a.md)")];
         assert_eq!(found(&files), ["docs/a.md"]);
     }

@@ -1,10 +1,10 @@
-//! The order of the data flow: a module of `src` uses only those that stand above it.
+//! The data-flow order: a module of `src` uses only modules before it.
 
 use super::Violation;
 use super::source::{Source, line_of, starts_word, word_at};
 
-/// Adds to `violations` each use of a module below the file's own in `data_flow`, tests excepted. `lib.rs` and
-/// `main.rs` stand outside the order; any other module must be in it.
+/// Reports each use of a module that comes after the file's own in `data_flow`, except in tests. `lib.rs` and `main.rs`
+/// are exempt; every other module must be in the list.
 pub fn check(source: &Source, data_flow: &[&str], violations: &mut Vec<Violation>) {
     let Some((module, depth)) = module_of(source.path) else { return };
     let rank = |name: &str| data_flow.iter().position(|module| *module == name);
@@ -21,7 +21,7 @@ pub fn check(source: &Source, data_flow: &[&str], violations: &mut Vec<Violation
     }
 }
 
-/// The top-level module that a file of the root crate belongs to, and how many modules deep the file is.
+/// The top-level module of a file of the root crate, and how many modules deep the file is.
 fn module_of(path: &str) -> Option<(&str, usize)> {
     let inside = path.strip_prefix("src/")?.strip_suffix(".rs")?;
     if matches!(inside, "lib" | "main") {
@@ -31,7 +31,8 @@ fn module_of(path: &str) -> Option<(&str, usize)> {
     Some((inside.split('/').next()?, inside.split('/').count()))
 }
 
-/// The names that follow `crate::`, or as many `super::` as lead to the crate, alone or in braces; each with its place.
+/// The names after `crate::`, or after enough `super::` to reach the crate root, alone or in braces, with their
+/// positions.
 fn top_level_names(code: &str, depth: usize) -> Vec<(usize, &str)> {
     let mut names = Vec::new();
     for prefix in ["crate::".to_owned(), "super::".repeat(depth)] {
@@ -44,7 +45,7 @@ fn top_level_names(code: &str, depth: usize) -> Vec<(usize, &str)> {
     names
 }
 
-/// The name at byte `start`, or the first name of each item of the braces there.
+/// The name at byte `start`, or the first name of each item in the braces there.
 fn names_from(code: &str, start: usize) -> Vec<(usize, &str)> {
     if !code[start..].starts_with('{') {
         return vec![(start, word_at(&code[start..]))];
@@ -90,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn a_module_below_is_found_in_any_form_of_path() {
+    fn uses_of_later_modules_are_found_in_any_form_of_path() {
         assert_eq!(lines("src/treebank/mod.rs", "use crate::parse;\n"), [1]);
         assert_eq!(lines("src/treebank.rs", "\nfn f() -> crate::cli::Args {}\n"), [2]);
         let group = "use crate::{\n    error::{Error, Result},\n    parse::{self, tree},\n    cli,\n};\n";
@@ -100,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_looks_like_a_module_below_is_left_alone() {
+    fn names_that_only_look_like_later_modules_are_ignored() {
         assert_eq!(lines("src/treebank/read.rs", "use super::parse::number;\nuse std::cli;\n"), []);
         assert_eq!(lines("src/treebank/read.rs", "// crate::cli\npub(crate) fn cli() {}\n"), []);
         assert_eq!(lines("src/treebank/read.rs", "use crate::error::parse;\nmy_crate::cli();\n"), []);
@@ -109,13 +110,13 @@ mod tests {
     }
 
     #[test]
-    fn tests_may_use_what_they_like() {
+    fn tests_may_use_any_module() {
         assert_eq!(lines("src/error.rs", "#[cfg(test)]\nmod tests {\n    use crate::cli;\n}\n"), []);
         assert_eq!(lines("src/error/tests.rs", "use crate::cli;\n"), []);
     }
 
     #[test]
-    fn a_module_without_a_place_in_the_order_is_found() {
+    fn a_module_missing_from_the_order_is_found() {
         assert_eq!(lines("src/misc/mod.rs", "//! P\n"), [1]);
         assert_eq!(lines("src/utils.rs", "//! P\n"), [1]);
     }

@@ -1,4 +1,4 @@
-//! Rules on each Rust file by itself: its first line, its length, and words that have no place in it.
+//! Rules on single Rust files: the first line, the length, and forbidden words.
 
 use super::source::Source;
 use super::{COMMAND_LINE, COMMAND_LINE_CRATES, MAY_PRINT, MOST_LINES, Violation, is_in};
@@ -6,7 +6,7 @@ use super::{COMMAND_LINE, COMMAND_LINE_CRATES, MAY_PRINT, MOST_LINES, Violation,
 const UNFINISHED: &[&str] = &["todo", "unimplemented", "dbg"];
 const PRINTING: &[&str] = &["print", "println", "eprint", "eprintln"];
 
-/// Adds what is wrong with `source` to `violations`; `unsafe_allowed` names the files that may hold `unsafe`.
+/// Reports violations in `source`. `unsafe_allowed` lists the files that may contain `unsafe`.
 pub fn check(source: &Source, unsafe_allowed: &[&str], violations: &mut Vec<Violation>) {
     let mut report = |line: usize, message: String| violations.push(Violation::new(source.path, line, message));
     if !source.text.starts_with("//!") {
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_must_say_its_purpose_first() {
+    fn a_file_must_start_with_its_purpose() {
         assert_eq!(lines("src/a.rs", "//! Purpose.\nuse std::fs;\n"), []);
         assert_eq!(lines("src/a.rs", "use std::fs;\n//! Purpose.\n"), [1]);
         assert_eq!(lines("index/src/a.rs", ""), [1]);

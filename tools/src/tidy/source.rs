@@ -1,12 +1,12 @@
-//! A Rust file as the rules see it: its code without comments and literals, and which lines belong to tests.
+//! A Rust file prepared for the rules: its code without comments and literals, and which lines belong to tests.
 
-/// A Rust file with its comments, strings and characters blanked out, line by line where they were.
+/// A Rust file with its comments, strings and characters blanked out, at the same positions.
 pub struct Source<'a> {
-    /// Relative to the top of the repository.
+    /// Relative to the repository root.
     pub path: &'a str,
     /// As written.
     pub text: &'a str,
-    /// As written, but with a space for each character of a comment or a literal.
+    /// As written, with a space for each character of a comment or a literal.
     pub code: String,
     test_lines: Vec<bool>,
 }
@@ -23,12 +23,12 @@ impl<'a> Source<'a> {
         Source { path, text, code, test_lines }
     }
 
-    /// Whether a line, counted from 1, is part of an item under `#[cfg(test)]` or of a file of tests.
+    /// Whether a line, from 1, is part of an item under `#[cfg(test)]` or of a test file.
     pub fn is_test(&self, line: usize) -> bool {
         self.test_lines.get(line - 1).copied().unwrap_or(false)
     }
 
-    /// Every identifier or keyword of the code, with its line and what follows it on that line.
+    /// Every identifier or keyword of the code, with its line and the rest of that line.
     pub fn words(&self) -> impl Iterator<Item = (usize, &str, &str)> {
         self.code.lines().enumerate().flat_map(|(index, line)| {
             let starts = line.char_indices().filter(|&(at, _)| starts_word(line, at));
@@ -40,7 +40,7 @@ impl<'a> Source<'a> {
     }
 }
 
-/// The line, counted from 1, that holds byte `at`.
+/// The line of byte `at`, from 1.
 pub fn line_of(text: &str, at: usize) -> usize {
     text[..at].matches('\n').count() + 1
 }
@@ -50,7 +50,7 @@ pub fn word_at(text: &str) -> &str {
     &text[..text.find(|c| !is_word(c)).unwrap_or(text.len())]
 }
 
-/// Whether byte `at` is a letter of an identifier and the one before is not.
+/// Whether an identifier starts at byte `at`.
 pub fn starts_word(text: &str, at: usize) -> bool {
     text[at..].starts_with(is_word) && !text[..at].ends_with(is_word)
 }
@@ -59,7 +59,7 @@ fn is_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-/// The byte ranges of the items under `#[cfg(test)]`, the attribute included.
+/// The byte ranges of items under `#[cfg(test)]`, including the attribute.
 fn test_items(code: &str) -> impl Iterator<Item = std::ops::Range<usize>> {
     code.match_indices("#[cfg(test)]").map(|(start, _)| {
         let mut depth = 0;
@@ -94,7 +94,7 @@ fn blank(text: &str) -> String {
     code
 }
 
-/// The bytes of the comment or literal that `rest` starts with; 0 if it starts with code.
+/// The length in bytes of the comment or literal at the start of `rest`; 0 for code.
 fn literal_length(rest: &str, after_word: bool) -> usize {
     if rest.starts_with("//") {
         return rest.find('\n').unwrap_or(rest.len());
@@ -145,7 +145,7 @@ fn block_comment_length(rest: &str) -> usize {
     rest.len()
 }
 
-/// The bytes up to and including the closing `quote`, a backslash escaping the character after it.
+/// The length in bytes up to and including the closing `quote`. A backslash escapes the next character.
 fn quoted_length(body: &str, quote: char) -> usize {
     let mut escaped = false;
     for (at, c) in body.char_indices() {
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn test_modules_end_with_their_last_brace_and_test_files_are_tests_throughout() {
+    fn test_modules_end_with_their_last_brace_and_test_files_are_all_tests() {
         let text = "fn a() {}\n#[cfg(test)]\nmod tests {\n    fn b() { \"}\"; }\n}\n\
                     fn c() {}\n#[cfg(test)]\nmod t;\nfn d() {}\n";
         let source = Source::new("src/a.rs", text);

@@ -1,8 +1,8 @@
-//! Rules on the text of any file: white space, the last line, and paths that exist on one machine only.
+//! Rules on the text of any file: white space, the final newline, and paths of single machines.
 
 use super::{File, MACHINE_FOLDERS, Violation};
 
-/// Adds what is wrong with the text of `file` to `violations`.
+/// Reports violations in the text of `file`.
 pub fn check(file: &File, violations: &mut Vec<Violation>) {
     let mut report = |line: usize, message: String| violations.push(Violation::new(&file.path, line, message));
     let is_prose_or_code = [".rs", ".md", ".toml"].iter().any(|ending| file.path.ends_with(ending));
@@ -25,7 +25,7 @@ pub fn check(file: &File, violations: &mut Vec<Violation>) {
     }
 }
 
-/// Whether a slash after `before` starts a path, rather than going on with a relative one, a URL or a variable.
+/// Whether a slash after `before` starts an absolute path, and does not continue a relative one, a URL or a variable.
 fn is_path_start(before: &str) -> bool {
     !before.ends_with(|c: char| c.is_alphanumeric() || "._-~*})".contains(c))
 }
@@ -50,7 +50,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_line_ends() {
+    fn the_last_line_ends_with_a_newline() {
         assert_eq!(lines("a.rs", "a\nb"), [2]);
         assert_eq!(lines("a.md", ""), [1]);
         assert_eq!(lines("a.bin", "a"), []);

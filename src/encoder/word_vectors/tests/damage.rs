@@ -1,9 +1,9 @@
-//! Tests of tables that are cut, changed, or wrong although their checksums are right.
+//! Tests of tables that are truncated, changed, or inconsistent although their checksums match.
 
 use super::*;
 use citree_index::container::Writer;
 
-/// What a table is written of, whole or not.
+/// The contents of a table to write, valid or not.
 #[derive(Clone)]
 struct Forged {
     facts: [u64; FACTS],
@@ -43,13 +43,13 @@ impl Forged {
 }
 
 #[test]
-fn a_table_whose_parts_contradict_each_other_is_found_by_the_check_without_a_panic() {
+fn the_check_finds_an_inconsistent_table_without_a_panic() {
     let whole = Forged::whole();
     whole.open().unwrap().check().unwrap();
     let forge = |change: &dyn Fn(&mut Forged)| {
         let mut forged = whole.clone();
         change(&mut forged);
-        // With a fingerprint that fits, so that it is not what gives the change away.
+        // Gives the changed table a matching fingerprint, so that another check must find the change.
         forged.fingerprint = forged.open().unwrap().content.fingerprint();
         forged
     };
@@ -76,7 +76,7 @@ fn a_table_whose_parts_contradict_each_other_is_found_by_the_check_without_a_pan
 }
 
 #[test]
-fn a_header_that_does_not_fit_its_sections_is_refused_at_once() {
+fn a_header_that_contradicts_its_sections_is_refused_when_opened() {
     for (wrong, part) in [
         (facts(0, 2, 0.5), "the number of words"),
         (facts(3, 0, 0.5), "the number of words"),
@@ -93,7 +93,7 @@ fn a_header_that_does_not_fit_its_sections_is_refused_at_once() {
 }
 
 #[test]
-fn a_table_cut_anywhere_is_an_error_that_says_what_to_do() {
+fn a_truncated_table_is_an_error_with_a_remedy() {
     let (folder, vectors) = table(GLOVE);
     vectors.check().unwrap();
     let bytes = std::fs::read(folder.path().join("table")).unwrap();
@@ -106,7 +106,7 @@ fn a_table_cut_anywhere_is_an_error_that_says_what_to_do() {
 }
 
 #[test]
-fn every_changed_byte_is_found_by_the_check_and_nothing_panics_before_it() {
+fn the_check_finds_every_changed_byte_and_lookups_do_not_panic() {
     let (folder, _) = table(GLOVE);
     let bytes = std::fs::read(folder.path().join("table")).unwrap();
     for at in 0..bytes.len() {

@@ -1,4 +1,4 @@
-//! Rules for heads: by hand, and against the parser's own choice.
+//! Tests of the rules for heads: hand-made cases, and agreement with the parser.
 
 #![allow(clippy::unwrap_used)]
 use super::super::tests::fresh;
@@ -9,7 +9,7 @@ use crate::task::Task;
 use candle_core::Device;
 
 #[test]
-fn near_edges_decide_where_rules_look_at_them_and_far_ones_where_all_count() {
+fn nearest_rules_and_nca_follow_near_edges_and_the_sum_follows_all() {
     let many_alike = Weighed::new(&[0.5; 200]);
     let few_near = Weighed::new(&[&[0.9; 10][..], &[0.1; 190]].concat());
     let candidates = [many_alike, few_near];
@@ -17,7 +17,7 @@ fn near_edges_decide_where_rules_look_at_them_and_far_ones_where_all_count() {
 }
 
 #[test]
-fn the_nearest_carry_all_of_a_mean_of_the_nearest() {
+fn the_nearest_edges_cover_the_whole_mean_of_the_nearest() {
     let weighed = Weighed::new(&[&[0.8; 10][..], &[0.4; 190]].concat());
     let coverage = |rule: Measured| CITED.map(|count| (rule.coverage(&weighed, count) * 1e4).round() / 1e4);
     assert_eq!(coverage(Measured::Nearest(0)), [1.0, 1.0]);
@@ -25,7 +25,7 @@ fn the_nearest_carry_all_of_a_mean_of_the_nearest() {
 }
 
 #[test]
-fn the_scores_of_many_rules_at_once_are_those_of_each_rule() {
+fn batched_scores_match_each_rule() {
     const PLAIN: crate::rule::Scale = crate::rule::Scale { factor: 1.0, aggregate: Aggregate::Sum };
     let mut random = crate::random::Random::new(11);
     let similarities: Vec<f32> = (0..3000).map(|_| (0.3 * random.normal()).clamp(-1.0, 1.0)).collect();
@@ -41,9 +41,9 @@ fn the_scores_of_many_rules_at_once_are_those_of_each_rule() {
     }
 }
 
-/// Four training edges along the axes; the candidates of the first word are along two of them, the better one first.
+/// Four training edges along the axes. The candidates of the first word lie along two of them, the better one first.
 #[test]
-fn words_of_a_block_are_decided_apart_and_flips_counted_only_where_asked() {
+fn words_of_a_block_are_decided_separately_and_flips_are_counted_on_request() {
     let support = Support::new(Rows { values: vec![1.0, 0.0, 1.0, 0.0, 0.0, 1.0, 1.0, 0.0], dims: 2 }).unwrap();
     let word = |gold: usize, heads: &[usize], rows: &[f32], flips: bool| Word {
         gold,
@@ -64,7 +64,7 @@ fn words_of_a_block_are_decided_apart_and_flips_counted_only_where_asked() {
 }
 
 #[test]
-fn by_the_sum_every_word_gets_the_head_that_the_parser_gives_it() {
+fn the_sum_chooses_the_heads_of_the_parser() {
     let fresh = fresh(Task::Heads);
     let scorer = fresh.model.scorer(Aggregate::Mean, &Device::Cpu).unwrap();
     let support = Support::new(fresh.gold_rows(&fresh.train)).unwrap();
@@ -79,7 +79,7 @@ fn by_the_sum_every_word_gets_the_head_that_the_parser_gives_it() {
 }
 
 #[test]
-fn the_shortlist_begins_with_the_best_and_its_vectors_add_up_to_the_scores() {
+fn the_shortlist_starts_with_the_best_candidate() {
     let fresh = fresh(Task::Heads);
     let scorer = fresh.model.scorer(Aggregate::Mean, &Device::Cpu).unwrap();
     let support = Support::new(fresh.gold_rows(&fresh.train)).unwrap();

@@ -1,4 +1,4 @@
-//! Rules for labels: by hand, and against the labels that fast mode gives.
+//! Tests of the rules for labels: hand-made cases, and agreement with fast mode.
 
 #![allow(clippy::unwrap_used)]
 use super::super::tests::fresh;
@@ -6,13 +6,13 @@ use super::*;
 use crate::treebank::starter;
 use candle_core::Device;
 
-/// A frequent label with edges that are a little alike, and a rare one with two that are much alike.
+/// A frequent label with edges of low similarity, and a rare one with two edges of high similarity.
 fn frequent_and_rare() -> (Vec<f32>, [Range<usize>; 2]) {
     ([&[0.3; 98][..], &[0.95; 2]].concat(), [0..98, 98..100])
 }
 
 #[test]
-fn by_the_sum_frequency_decides_and_by_the_mean_similarity() {
+fn the_sum_follows_frequency_and_the_mean_similarity() {
     let (similarities, ranges) = frequent_and_rare();
     let decided = decide(&similarities, &ranges, Some(1), false);
     let right = |rule: Measured| Measured::ALL.iter().position(|own| *own == rule).map(|at| decided.right[at]);
@@ -24,7 +24,7 @@ fn by_the_sum_frequency_decides_and_by_the_mean_similarity() {
 }
 
 #[test]
-fn a_label_that_training_never_showed_is_wrong_by_every_rule() {
+fn a_label_missing_from_the_training_set_is_wrong_under_every_rule() {
     let (similarities, ranges) = frequent_and_rare();
     assert_eq!(decide(&similarities, &ranges, None, false).right, [false; Measured::ALL.len()]);
 }
@@ -40,10 +40,10 @@ fn coverage_grows_to_all_of_the_evidence_of_the_chosen_label() {
 }
 
 #[test]
-fn as_many_edges_of_the_chosen_label_must_go_as_leave_it_below_the_other() {
+fn edges_are_removed_until_the_label_falls_below_the_other() {
     let (similarities, ranges) = frequent_and_rare();
     let flips = decide(&similarities, &ranges, None, true).flips;
-    // By the mean both edges of the rare label; by the sum 92 of 98, since six times 0.3 is below twice 0.95.
+    // By the mean both edges of the rare label; by the sum 92 of 98, because six times 0.3 is below twice 0.95.
     assert_eq!(flips[0], Some(Flip { edges: 2, of: 2 }));
     assert_eq!(flips[1], Some(Flip { edges: 92, of: 98 }));
     assert!(flips[2].is_none() && flips[3].is_none());

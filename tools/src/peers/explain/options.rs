@@ -1,10 +1,10 @@
-//! Options of `peers explain`.
+//! The options of `peers explain`.
 
 use crate::arguments::given;
 use anyhow::ensure;
 use std::path::PathBuf;
 
-/// How to use it.
+/// The help text.
 pub const USAGE: &str = "\
 usage: cargo xtask peers explain --bundle BUNDLE --dev FILE [OPTIONS]
 
@@ -19,12 +19,12 @@ explain sets explaining beside parsing.
 start runs the program that `cargo build --release` makes, so build first.
 ";
 
-/// Something that can be measured by itself.
+/// A part that can be measured separately.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Part {
     /// One sentence at a time.
     Latency,
-    /// From starting the program to an explanation.
+    /// From the start of the program to an explanation.
     Start,
     /// Many sentences at once.
     Bulk,
@@ -40,12 +40,12 @@ pub struct Options {
     pub parts: Vec<Part>,
     pub sentences: usize,
     pub rounds: usize,
-    /// The options as they were given, for the heading of the report.
+    /// The options as given, for the heading of the report.
     pub given: String,
 }
 
 impl Options {
-    /// Reads pairs of name and value.
+    /// Parses pairs of name and value.
     pub fn new(arguments: &[&str]) -> anyhow::Result<Self> {
         let mut options = Self {
             bundle: PathBuf::new(),

@@ -1,4 +1,4 @@
-//! How long parsing and explaining take, in turns, so that what else the machine does meets both alike.
+//! Measures the times of parsing and explaining in turns, so that other load on the machine affects both equally.
 
 use super::Options;
 use crate::search::{pool, say, timed};
@@ -10,25 +10,25 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::process::Command;
 
-/// Length of the sentences that latency is measured with.
+/// The length of the sentences for latency.
 const WORDS: usize = 20;
-/// How many of them.
+/// The number of these sentences.
 const SENTENCES: usize = 40;
-/// Processes that are started.
+/// The number of processes to start.
 const STARTS: usize = 20;
-/// The word whose edge is explained in each.
+/// The word whose edge each process explains.
 const WORD: usize = 4;
-/// Sentences explained together: as many as `citree explain` takes, since explanations of a treebank fill the memory.
+/// Sentences per batch, as in `citree explain`: the explanations of a whole treebank would fill the memory.
 const TOGETHER: usize = 256;
 
-/// One sentence at a time on one thread.
+/// Measures one sentence at a time on one thread.
 pub fn latency(explainer: &Explainer, dev: &[Sentence], options: &Options) -> anyhow::Result<String> {
     say("latency")?;
     let sentences: Vec<&Sentence> = dev.iter().filter(|s| s.words().len() == WORDS).take(SENTENCES).collect();
     ensure!(!sentences.is_empty(), "{}: no sentence has {WORDS} words", options.dev.display());
     let mut pairs = Vec::new();
     pool(1)?.install(|| {
-        // The first round warms up.
+        // The first round is a warm-up.
         for round in 0..=options.rounds {
             for sentence in &sentences {
                 let pair = parse_and_explain(explainer, std::slice::from_ref(sentence))?;
@@ -52,7 +52,7 @@ pub fn latency(explainer: &Explainer, dev: &[Sentence], options: &Options) -> an
     ))
 }
 
-/// Many sentences, on one thread and on two.
+/// Measures many sentences, on one thread and on two.
 pub fn bulk(explainer: &Explainer, dev: &[Sentence], options: &Options) -> anyhow::Result<String> {
     let sentences: Vec<&Sentence> = dev.iter().take(options.sentences).collect();
     let words: usize = sentences.iter().map(|sentence| sentence.words().len()).sum();
@@ -95,7 +95,7 @@ fn parse_and_explain(explainer: &Explainer, sentences: &[&Sentence]) -> anyhow::
     Ok((parsing, explaining))
 }
 
-/// From starting the program to having read its explanation of one edge.
+/// Measures the time from the start of the program to the end of its explanation of one edge.
 pub fn start(dev: &[Sentence], options: &Options) -> anyhow::Result<String> {
     say("start")?;
     let program = std::env::current_exe()?.with_file_name(format!("citree{}", std::env::consts::EXE_SUFFIX));
@@ -108,7 +108,7 @@ pub fn start(dev: &[Sentence], options: &Options) -> anyhow::Result<String> {
     let file = folder.path().join("one.conllu");
     write_sentence(&mut std::fs::File::create(&file)?, sentence)?;
     let mut seconds = Vec::new();
-    // The first finds nothing in memory and does not count.
+    // The first run has a cold file cache and is not counted.
     for time in 0..=STARTS {
         let took = started(&program, &options.bundle, &file)?;
         if time > 0 {

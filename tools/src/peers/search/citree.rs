@@ -1,4 +1,4 @@
-//! Our own index among the libraries.
+//! Our own index as one of the libraries.
 
 use super::library::{BUILD_EFFORT, Built, COUNT, DEGREE, Found, How, Library, filled, pool, timed};
 use super::rows::Rows;
@@ -54,8 +54,8 @@ fn ids(answers: &[Answer]) -> Vec<u32> {
     filled(answers.iter().map(|answer| answer.hits.iter().map(|hit| hit.record)))
 }
 
-/// Builds with as little as can be in the other space, and tells apart what peers do too (rows in, graph) from what they do
-/// not (measuring recall) or do when asked to save (checksums, the disk).
+/// Builds an index with a minimal second space. Separates the time of steps that peers also do (adding rows, building
+/// the graph) from recall measurement, which they do not do, and from saving (checksums, disk).
 fn build(folder: &Path, base: &Rows) -> anyhow::Result<Built> {
     let spec = Spec {
         spaces: [SpaceSpec { dims: base.dims, metric: Metric::Cosine }, SpaceSpec { dims: 1, metric: Metric::Dot }],
@@ -81,13 +81,13 @@ fn build(folder: &Path, base: &Rows) -> anyhow::Result<Built> {
     Ok(Built { ready, saving: all - ready })
 }
 
-/// Hears how a build goes.
+/// Records the times of the phases of a build.
 struct Clock {
     changed: Instant,
     phase: Option<Phase>,
     /// Seconds spent on measuring recall.
     aside: f64,
-    /// When the first space was complete but not yet on the disk.
+    /// When the first space was complete but not yet saved.
     ready: Option<Instant>,
 }
 
@@ -106,8 +106,8 @@ impl Clock {
     }
 }
 
-/// Opens an index and answers the first query of a file; returns the seconds from before the opening to the answer. The driver
-/// runs this in a process of its own.
+/// Opens an index and answers the first query of a file. Returns the seconds from opening to the answer. The driver
+/// runs this in a separate process.
 pub fn first_answer(folder: &Path, queries: &Path, dims: usize) -> anyhow::Result<f64> {
     let query = Rows::read_first(queries, dims)?;
     let (seconds, answer) = timed(|| Index::open(folder)?.spaces()[0].nearest(query.row(0)).count(COUNT).run());

@@ -1,4 +1,4 @@
-//! Building and search of citree with ever more rows, made from real ones.
+//! Measures building and search of citree with growing numbers of rows, made from real ones.
 
 use super::citree::Citree;
 use super::library::{Built, COUNT, How, Library};
@@ -21,7 +21,7 @@ struct Step {
     rows: usize,
     built: Built,
     best: Point,
-    /// Where it is, until all are there to be opened in turns.
+    /// Its folder, kept until all sizes are built and can be opened in turns.
     folder: TempDir,
 }
 
@@ -30,7 +30,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     release_build("growth")?;
     let place = tempfile::tempdir()?;
     let (real, queries) = rows::load(options)?;
-    // The truth of each query is a pass over all rows.
+    // Limits the queries, because the exact neighbours of each take a pass over all rows.
     let queries = Rows { dims: real.dims, values: queries.part(0, options.slice.min(queries.count())).to_vec() };
     let steps: anyhow::Result<Vec<Step>> =
         options.sizes.iter().map(|size| step(options, &real, &queries, *size)).collect();

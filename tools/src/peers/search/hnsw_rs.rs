@@ -1,29 +1,30 @@
-//! The crate hnsw_rs among the libraries, in this process.
+//! The crate hnsw_rs as one of the libraries, in this process.
 
 use super::library::{BUILD_EFFORT, Built, COUNT, DEGREE, Found, How, Library, filled, pool, timed};
 use super::rows::Rows;
 use anyhow::bail;
 use hnsw_rs::prelude::{DistDot, Hnsw, Neighbour};
 
-/// More than any graph here has.
+/// More layers than any graph here has.
 const LAYERS: usize = 16;
 
-/// A graph of hnsw_rs, which holds rows of its own.
+/// A graph of hnsw_rs, which stores its own copy of the rows.
 pub struct HnswRs {
     graph: Hnsw<'static, f32, DistDot>,
-    /// One by one, since that is the form which its bulk search takes.
+    /// One vector per query, because its bulk search takes this form.
     queries: Vec<Vec<f32>>,
     built: Built,
 }
 
 impl HnswRs {
-    /// Builds it.
+    /// Builds the graph.
     pub fn build(base: &Rows, queries: &Rows, threads: usize) -> anyhow::Result<Self> {
         let rows: Vec<(&[f32], usize)> = (0..base.count()).map(|number| (base.row(number), number)).collect();
         let (ready, graph) = pool(threads)?.install(|| {
             timed(|| {
                 let mut graph = Hnsw::new(DEGREE, rows.len(), LAYERS, BUILD_EFFORT, DistDot);
-                // Rows that come together when there is no entry yet get no links to each other: the first goes alone.
+                // Rows inserted in parallel into an empty graph get no links to each other, so the first is inserted
+                // alone.
                 graph.insert_slice(rows[0]);
                 graph.parallel_insert_slice(&rows[1..].to_vec());
                 graph.set_searching_mode(true);

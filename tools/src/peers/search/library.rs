@@ -1,66 +1,66 @@
-//! What the driver asks of every library.
+//! The common interface of the libraries.
 
 use std::time::Instant;
 
-/// Neighbours that every search asks for.
+/// Neighbours per query.
 pub const COUNT: usize = 10;
 /// Links of a node in the upper layers of every graph; twice as many in the base layer.
 pub const DEGREE: usize = 16;
-/// Candidates that are kept while a graph is built.
+/// The build effort (efConstruction) of every graph.
 pub const BUILD_EFFORT: usize = 200;
-/// What is not a row, in the place of a neighbour that was not found.
+/// Marks a missing neighbour.
 pub const NO_ROW: u32 = u32::MAX;
 
-/// A library that has built its index.
+/// A library with a built index.
 pub trait Library {
-    /// Name in tables and plots.
+    /// The name in tables and plots.
     fn name(&self) -> &str;
-    /// What building took.
+    /// The build times.
     fn built(&self) -> Built;
-    /// Searches for the queries from one number up to another.
+    /// Searches for the queries from number `from` to before `to`.
     fn search(&mut self, from: usize, to: usize, how: How) -> anyhow::Result<Found>;
 }
 
-/// Seconds that a build took.
+/// The build times in seconds.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Built {
     /// Until it can be searched.
     pub ready: f64,
-    /// For saving it; 0 where that was not tried.
+    /// For saving; 0 if it is not saved.
     pub saving: f64,
 }
 
-/// A way to search.
+/// A search mode.
 #[derive(Clone, Copy, Debug)]
 pub enum How {
     /// One query after another on one thread.
     OneByOne { effort: usize },
-    /// As the library does many queries at once.
+    /// The library's own bulk search.
     Bulk { effort: usize, threads: usize },
     /// Without a graph, all queries at once.
     Exact { threads: usize },
 }
 
-/// What a search found, and the seconds it took.
+/// The result of a search, with the seconds it took.
 pub struct Found {
     pub seconds: f64,
-    /// [`COUNT`] rows for each query, filled up with [`NO_ROW`].
+    /// [`COUNT`] rows per query, padded with [`NO_ROW`].
     pub ids: Vec<u32>,
 }
 
-/// Runs something and says how long that took.
+/// Runs a closure and measures its time.
 pub fn timed<T>(run: impl FnOnce() -> T) -> (f64, T) {
     let started = Instant::now();
     let answer = run();
     (started.elapsed().as_secs_f64(), answer)
 }
 
-/// Answers of any length as [`COUNT`] rows each.
+/// Pads or truncates each answer to [`COUNT`] rows.
 pub fn filled(answers: impl Iterator<Item = impl Iterator<Item = u32>>) -> Vec<u32> {
     answers.flat_map(|ids| ids.chain(std::iter::repeat(NO_ROW)).take(COUNT)).collect()
 }
 
-/// A pool of so many threads, for what runs on rayon.
+/// A rayon pool with this number of threads.
 pub fn pool(threads: usize) -> anyhow::Result<rayon::ThreadPool> {
     Ok(rayon::ThreadPoolBuilder::new().num_threads(threads).build()?)
 }

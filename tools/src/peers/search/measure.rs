@@ -1,4 +1,4 @@
-//! Measuring libraries in turns, so that what else the machine does meets all of them alike.
+//! Measures libraries in turns, so that other load on the machine affects all of them equally.
 
 use super::library::{How, Library};
 use super::truth::Truth;
@@ -6,13 +6,14 @@ use crate::train::median;
 use std::io::Write;
 use std::time::Duration;
 
-/// Candidates that a search keeps, for every library.
+/// The search efforts (ef) measured for every library.
 pub const EFFORTS: [usize; 17] = [10, 12, 16, 20, 24, 32, 40, 48, 64, 80, 96, 128, 160, 200, 256, 320, 400];
 /// The recall at which speeds are compared.
 pub const WANTED: f64 = 0.99;
-/// Less recall by this much is as good.
+/// The tolerance within which a lower recall counts as equal.
 const AS_GOOD: f64 = 0.001;
-/// Threads of OpenMP wait actively for some 200 ms after they have worked, which must not slow down whoever comes next.
+/// A pause between measurements. OpenMP threads busy-wait for about 200 ms after work and would slow down the next
+/// library.
 const REST: Duration = Duration::from_millis(300);
 
 /// The libraries of a run.
@@ -23,12 +24,12 @@ pub type Libraries<'a> = Vec<Box<dyn Library + 'a>>;
 pub struct Point {
     pub effort: usize,
     pub recall: f64,
-    /// Queries a second in each round.
+    /// Queries per second in each round.
     pub speeds: Vec<f64>,
 }
 
 impl Point {
-    /// Queries a second: the median of the rounds.
+    /// Queries per second: the median of the rounds.
     pub fn speed(&self) -> f64 {
         median(self.speeds.clone())
     }
@@ -37,15 +38,15 @@ impl Point {
 /// How much to measure.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan {
-    /// How many queries there are.
+    /// The number of queries.
     pub queries: usize,
-    /// How many of them a round takes.
+    /// The number of queries per round.
     pub slice: usize,
     pub rounds: usize,
 }
 
 impl Plan {
-    /// The queries of a round, from one number up to another: the next ones, from the first again when all have been taken.
+    /// The range of queries of a round. Rounds go through the queries and start again at the end.
     fn slice(&self, round: usize) -> (usize, usize) {
         let slice = self.slice.min(self.queries);
         let from = (round * slice) % (self.queries - slice + 1);
@@ -53,7 +54,7 @@ impl Plan {
     }
 }
 
-/// Every library at every effort on one thread, one query at a time. In a round all search for the same queries.
+/// Measures every library at every effort on one thread, one query at a time. All use the same queries in a round.
 pub fn curves(libraries: &mut Libraries, truth: &Truth, plan: &Plan) -> anyhow::Result<Vec<Vec<Point>>> {
     let point = |effort: &usize| Point { effort: *effort, recall: 0.0, speeds: Vec::new() };
     let mut curves = vec![EFFORTS.iter().map(point).collect::<Vec<_>>(); libraries.len()];
@@ -69,7 +70,7 @@ pub fn curves(libraries: &mut Libraries, truth: &Truth, plan: &Plan) -> anyhow::
                 let found = library.search(from, to, How::OneByOne { effort })?;
                 let point = &mut curve[place];
                 point.speeds.push((to - from) as f64 / found.seconds);
-                // The slices of all rounds are of one size, so that the recall of all is the mean.
+                // All slices have the same size, so the total recall is the mean.
                 point.recall += truth.recall(from, &found.ids) / plan.rounds as f64;
             }
         }
@@ -77,21 +78,21 @@ pub fn curves(libraries: &mut Libraries, truth: &Truth, plan: &Plan) -> anyhow::
     Ok(curves)
 }
 
-/// The fastest point that reaches the wanted recall, or else the one of [`least`].
+/// The fastest point with the wanted recall, or else that of [`least`].
 pub fn fastest(curve: &[Point]) -> Option<&Point> {
     let reached = curve.iter().filter(|point| point.recall >= WANTED);
     reached.max_by(|a, b| a.speed().total_cmp(&b.speed())).or_else(|| least(curve))
 }
 
-/// The point of the least effort that reaches the wanted recall. If none does, that of the least effort which finds as good
-/// as all that this library can find: rounded rows set a limit that more effort does not lift.
+/// The point of least effort with the wanted recall. If none has it, the point of least effort within `AS_GOOD` of
+/// the library's best recall: rounded rows set a limit that more effort does not lift.
 pub fn least(curve: &[Point]) -> Option<&Point> {
     let most = curve.iter().map(|point| point.recall).fold(0.0, f64::max);
     let enough = if most >= WANTED { WANTED } else { most - AS_GOOD };
     curve.iter().find(|point| point.recall >= enough)
 }
 
-/// Each library on the first queries, all at once and in its own way.
+/// Measures each library on the first queries, all at once, in its own mode.
 pub fn together(
     what: &str,
     libraries: &mut [&mut dyn Library],
@@ -125,14 +126,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn slices_go_through_the_queries_and_begin_again() {
+    fn slices_go_through_the_queries_and_start_again() {
         let plan = Plan { queries: 10, slice: 4, rounds: 4 };
         assert_eq!([0, 1, 2].map(|round| plan.slice(round)), [(0, 4), (4, 8), (1, 5)]);
         assert_eq!(Plan { queries: 3, ..plan }.slice(2), (0, 3));
     }
 
     #[test]
-    fn points_with_enough_recall_are_chosen_by_speed_or_by_effort_and_without_any_by_effort() {
+    fn points_are_chosen_by_recall_then_by_speed_or_effort() {
         let point = |effort, recall, speed| Point { effort, recall, speeds: vec![speed] };
         let efforts = |curve: &[Point]| [fastest(curve), least(curve)].map(|point| point.map(|point| point.effort));
         let curve = [point(10, 0.98, 900.0), point(20, 0.99, 500.0), point(40, 0.995, 600.0), point(80, 1.0, 100.0)];

@@ -1,9 +1,9 @@
-//! Options of `peers search` and `peers growth`.
+//! The options of `peers search` and `peers growth`.
 
 use anyhow::{Context, bail, ensure};
 use std::path::PathBuf;
 
-/// How to use the two.
+/// The help text of both.
 pub const USAGE: &str = "\
 usage: cargo xtask peers search --bundle BUNDLE --queries FILE [OPTIONS]
        cargo xtask peers growth --bundle BUNDLE --queries FILE [OPTIONS]
@@ -33,12 +33,12 @@ pub struct Options {
     pub exact: usize,
     pub plot: Option<PathBuf>,
     pub sizes: Vec<usize>,
-    /// The options as they were given, for the heading of the report.
+    /// The options as given, for the heading of the report.
     pub given: String,
 }
 
 impl Options {
-    /// Reads pairs of name and value.
+    /// Parses pairs of name and value.
     pub fn new(arguments: &[&str]) -> anyhow::Result<Self> {
         let mut options = Self {
             bundle: PathBuf::new(),
@@ -83,7 +83,7 @@ mod tests {
     const INPUT: [&str; 4] = ["--bundle", "b", "--queries", "q"];
 
     #[test]
-    fn the_input_is_needed_and_the_rest_has_defaults() {
+    fn the_input_is_required_and_the_rest_has_defaults() {
         let options = Options::new(&INPUT).expect("options");
         assert_eq!((options.threads, options.plot), (2, None));
         for without in 0..2 {
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_are_numbers_with_commas_between() {
+    fn sizes_are_comma_separated_numbers() {
         let options = Options::new(&[&INPUT[..], &["--sizes", "10,20"]].concat()).expect("options");
         assert_eq!(options.sizes, [10, 20]);
         assert!(Options::new(&[&INPUT[..], &["--sizes", "10,x"]].concat()).is_err());

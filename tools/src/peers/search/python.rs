@@ -1,4 +1,4 @@
-//! The libraries from PyPI, each in a Python process of its own that answers JSON lines.
+//! The libraries from PyPI, each in its own Python process that answers in JSON lines.
 
 use super::library::{BUILD_EFFORT, Built, DEGREE, Found, How, Library};
 use anyhow::{Context, ensure};
@@ -9,14 +9,14 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 const PYTHON: &str = "python3";
 const SCRIPT: &str = include_str!("../search.py");
-/// What tells OpenBLAS which processor it runs on.
+/// The environment variable that sets the processor type for OpenBLAS.
 pub const CORE: &str = "OPENBLAS_CORETYPE";
 const PACKAGES: [&str; 4] = ["numpy", "hnswlib", "faiss-cpu", "usearch"];
 const VERSIONS: &str = "\
 import importlib.metadata as known, numpy, hnswlib, faiss, usearch.index
 print(', '.join(f'{name} {known.version(name)}' for name in ['hnswlib', 'faiss-cpu', 'usearch']))";
 
-/// Says which versions there are; what is missing is installed first.
+/// The versions of the libraries. Installs missing packages first.
 pub fn versions() -> anyhow::Result<String> {
     let ask = || Command::new(PYTHON).args(["-c", VERSIONS]).output();
     let mut answer = ask().with_context(|| format!("{PYTHON} does not start; the peers need it"))?;
@@ -30,8 +30,8 @@ pub fn versions() -> anyhow::Result<String> {
     Ok(String::from_utf8_lossy(&answer.stdout).trim().to_string())
 }
 
-/// The name by which OpenBLAS knows a processor like this one. The copy of it that comes with FAISS is older than many
-/// processors, and takes one that it does not know for a very old one: without this FAISS is slower by far.
+/// The OpenBLAS name of a processor like this one. FAISS bundles an old OpenBLAS, which treats an unknown processor as
+/// a very old one. Without this setting FAISS is far slower.
 pub fn core() -> Option<&'static str> {
     let known = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let flags: Vec<&str> = known.lines().find(|line| line.starts_with("flags"))?.split_whitespace().collect();
@@ -41,7 +41,7 @@ pub fn core() -> Option<&'static str> {
         .map(|(_, core)| core)
 }
 
-/// Where the rows, the queries and the saved indexes are.
+/// The paths of the rows, the queries and the saved indexes.
 pub struct Places {
     pub rows: PathBuf,
     pub queries: PathBuf,
@@ -50,19 +50,19 @@ pub struct Places {
 }
 
 impl Places {
-    /// All of them in one folder.
+    /// All paths in one folder.
     pub fn new(folder: &Path, dims: usize) -> Self {
         let (rows, queries) = (folder.join("rows.f32"), folder.join("queries.f32"));
         Self { rows, queries, folder: folder.to_path_buf(), dims }
     }
 
-    /// The file of a library's saved index.
+    /// The path of a library's saved index.
     pub fn saved(&self, library: &str) -> PathBuf {
         self.folder.join(library)
     }
 }
 
-/// A library in a process of its own.
+/// A library in its own process.
 pub struct Python {
     name: String,
     process: Child,
@@ -72,12 +72,12 @@ pub struct Python {
 }
 
 impl Python {
-    /// Starts the process and builds; `library` is the script's name for it.
+    /// Starts the process and builds the index. `library` is its name in the script.
     pub fn build(name: &str, library: &str, places: &Places, threads: usize) -> anyhow::Result<Self> {
         Self::start(python(threads), name, library, places, threads)
     }
 
-    /// Exact search of FAISS, with the products as installed or with those for a `core` by OpenBLAS's name.
+    /// FAISS's exact search, with default BLAS kernels or with those for the OpenBLAS name `core`.
     pub fn flat(name: &str, core: Option<&str>, places: &Places, threads: usize) -> anyhow::Result<Self> {
         let mut start = python(threads);
         start.envs(core.map(|core| (CORE, core)));
@@ -90,7 +90,7 @@ impl Python {
         let ask = process.stdin.take().context("no way to ask")?;
         let answer = BufReader::new(process.stdout.take().context("no way to answer")?);
         let mut python = Self { name: name.to_string(), process, ask, answer, built: Built::default() };
-        // Nobody loads an exact one.
+        // An exact index is never loaded, so it is not saved.
         let save = if library == "faiss-flat" { PathBuf::new() } else { places.saved(library) };
         let built = python.ask(&json!({
             "do": "build", "rows": places.rows, "queries": places.queries, "save": save,
@@ -119,7 +119,7 @@ impl Library for Python {
     }
 
     fn search(&mut self, from: usize, to: usize, how: How) -> anyhow::Result<Found> {
-        // Their batch call with one thread is a loop over the queries without Python in it.
+        // With one thread, their batch call is a loop over the queries without Python overhead.
         let (effort, threads) = match how {
             How::OneByOne { effort } => (effort, 1),
             How::Bulk { effort, threads } => (effort, threads),
@@ -135,13 +135,13 @@ impl Library for Python {
 
 impl Drop for Python {
     fn drop(&mut self) {
-        // Never idle when this is dropped after an error; after a success there is nothing left that it could lose.
+        // After an error the process can be busy; after success it has nothing left to lose.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
 }
 
-/// Seconds from before loading a saved index to the first answer, in a fresh process; `how` is a flag of FAISS or nothing.
+/// The seconds from loading a saved index to the first answer, in a new process. `how` is a FAISS flag or empty.
 pub fn first_answer(library: &str, how: &str, places: &Places) -> anyhow::Result<f64> {
     let mut run = python(1);
     run.args(["first", library, &places.dims.to_string()]).args([&places.saved(library), &places.queries]).arg(how);
@@ -150,7 +150,7 @@ pub fn first_answer(library: &str, how: &str, places: &Places) -> anyhow::Result
     number(&serde_json::from_slice(&output.stdout)?, "seconds")
 }
 
-/// The script in a process that takes no more threads than it should, whichever library it asks for them.
+/// The script in a process whose libraries use no more than this number of threads.
 fn python(threads: usize) -> Command {
     let mut command = Command::new(PYTHON);
     command.args(["-c", SCRIPT]);

@@ -6,14 +6,14 @@ use super::start::Start;
 use crate::train::median;
 use std::fmt::Write;
 
-/// A library with what building took and its point at the wanted recall.
+/// A library with its build times and its point at the wanted recall.
 pub struct Entry {
     pub name: String,
     pub built: Built,
     pub best: Point,
 }
 
-/// Building, and single-thread search at the wanted recall; the first entry is ours.
+/// Build times, and single-thread search at the wanted recall. The first entry is ours.
 pub fn graphs(entries: &[Entry], threads: usize) -> String {
     let mut out = format!(
         "Built with {threads} threads; searched on one, one query at a time, at the fastest effort with recall ≥ {WANTED}:\n\n\
@@ -32,7 +32,7 @@ pub fn graphs(entries: &[Entry], threads: usize) -> String {
            is as small as can be: one value a row, no graph.\n"
 }
 
-/// Many queries at once; the first entry is ours.
+/// Bulk search. The first entry is ours.
 pub fn bulk(names: &[String], points: &[Point], queries: usize, threads: usize) -> String {
     let mut out = format!(
         "{queries} queries at once with {threads} threads, each at the least effort with recall ≥ {WANTED}:\n\n\
@@ -44,7 +44,7 @@ pub fn bulk(names: &[String], points: &[Point], queries: usize, threads: usize) 
     out
 }
 
-/// Exact search with some number of threads: names and points, ours first.
+/// Exact search with one number of threads: names and points, ours first.
 pub struct Exact {
     pub threads: usize,
     pub points: Vec<(String, Point)>,
@@ -65,7 +65,7 @@ pub fn exact(measured: &[Exact], queries: usize) -> String {
     out
 }
 
-/// First answers; ours with the number of rows of each index.
+/// Times to the first answer; ours with the number of rows of each index.
 pub fn start(ours: &[(usize, Start)], peers: &[(String, f64)]) -> String {
     let mut out = "Start to first answer, fresh processes, files in memory, medians of 20:\n\n\
                    | library | rows | from opening to answer, ms | whole process, ms |\n|---|---:|---:|---:|\n"
@@ -96,7 +96,7 @@ fn searched(point: &Point, ours: &Point) -> String {
     format!("{} | {:.4}{short} | {:.0} | {median:.2} | {each}", point.effort, point.recall, point.speed())
 }
 
-/// How much faster ours was: the median of the rounds, and the least and most of them.
+/// How much faster ours was: the median, and the range over rounds.
 fn ratios(ours: &Point, theirs: &Point) -> (f64, String) {
     let mut each: Vec<f64> = ours.speeds.iter().zip(&theirs.speeds).map(|(ours, theirs)| ours / theirs).collect();
     each.sort_by(f64::total_cmp);
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn ratios_are_of_each_round_and_too_little_recall_is_told() {
+    fn ratios_are_per_round_and_low_recall_is_marked() {
         let names = ["citree".to_string(), "peer".to_string()];
         let table = bulk(&names, &[point(0.995, &[300.0, 100.0, 400.0]), point(0.9, &[100.0, 100.0, 100.0])], 7, 2);
         let lines: Vec<&str> = table.lines().collect();
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn more_rows_are_set_beside_fewer() {
+    fn larger_indexes_are_compared_with_smaller_ones() {
         let start = |inside| Start { inside, process: 0.01 };
         let text = super::start(&[(10, start(0.001)), (100, start(0.002))], &[("peer".to_string(), 0.5)]);
         assert!(

@@ -1,4 +1,4 @@
-//! Rows to search in and to search for, of unit length.
+//! The rows to search in and the queries, all of unit length.
 
 use super::options::Options;
 use anyhow::Context;
@@ -10,18 +10,18 @@ use std::io::{Read, Write};
 use std::path::Path;
 
 const SEED: u64 = 1;
-/// What a made-up row has in common with the real one that it was made from.
+/// The cosine of a synthetic row to the real row it is made from.
 const COSINE: f64 = 0.98;
-/// Made-up rows that share a random generator, so that they are the same however many threads make them.
+/// Synthetic rows per random generator, so that they do not depend on the number of threads.
 const TOGETHER: usize = 1024;
 
-/// Rows of `dims` values, one after another.
+/// Contiguous rows of `dims` values.
 pub struct Rows {
     pub dims: usize,
     pub values: Vec<f32>,
 }
 
-/// The rows to search in, and those to search for in random order, so that any slice is a fair sample of them.
+/// The rows to search in, and the queries in random order, so that any slice is a fair sample.
 pub fn load(options: &Options) -> anyhow::Result<(Rows, Rows)> {
     let bundle = Bundle::open(&options.bundle)?;
     let (model, edges) = (bundle.model(), bundle.index()?);
@@ -36,14 +36,14 @@ pub fn load(options: &Options) -> anyhow::Result<(Rows, Rows)> {
 }
 
 impl Rows {
-    /// Reads the first row of a file that [`write`](Self::write) wrote, and no more.
+    /// Reads only the first row of a file written by [`write`](Self::write).
     pub fn read_first(path: &Path, dims: usize) -> anyhow::Result<Self> {
         let mut bytes = vec![0; 4 * dims];
         std::fs::File::open(path)?.read_exact(&mut bytes).with_context(|| path.display().to_string())?;
         Ok(Self { dims, values: values(&bytes) })
     }
 
-    /// Writes raw little-endian values.
+    /// Writes the values as raw little-endian f32.
     pub fn write(&self, path: &Path) -> anyhow::Result<()> {
         let mut file = std::io::BufWriter::new(std::fs::File::create(path)?);
         for value in &self.values {
@@ -52,7 +52,7 @@ impl Rows {
         Ok(file.flush()?)
     }
 
-    /// Scales every row to length 1: hnsw_rs stops where a product of two is above 1 by more than rounding.
+    /// Scales every row to length 1. hnsw_rs panics if a product exceeds 1 by more than rounding.
     pub fn unit(mut self) -> Self {
         self.values.par_chunks_mut(self.dims).for_each(normalise);
         self
@@ -70,25 +70,25 @@ impl Rows {
         self.values.len() / self.dims
     }
 
-    /// One of them.
+    /// One row.
     pub fn row(&self, number: usize) -> &[f32] {
         &self.values[number * self.dims..][..self.dims]
     }
 
-    /// Some of them, which follow each other.
+    /// A range of rows.
     pub fn part(&self, from: usize, to: usize) -> &[f32] {
         &self.values[from * self.dims..to * self.dims]
     }
 
-    /// Each `step`th row.
+    /// Every `step`th row.
     pub fn every(&self, step: usize) -> Self {
         let values = self.values.chunks_exact(self.dims).step_by(step).flatten().copied().collect();
         Self { dims: self.dims, values }
     }
 
-    /// As many rows as wanted, each a randomly drawn one of these with some noise added.
+    /// This number of rows, each a randomly drawn real row with noise added.
     pub fn perturbed(&self, count: usize) -> Self {
-        // The noise is as good as orthogonal to the row, so that its length is the tangent of the angle between them.
+        // The noise is almost orthogonal to the row, so its length is the tangent of the angle between them.
         let length = (1.0 / (COSINE * COSINE) - 1.0).sqrt();
         let each = (length / (self.dims as f64).sqrt()) as f32;
         let mut values = vec![0.0; count * self.dims];
@@ -115,7 +115,7 @@ fn normalise(row: &mut [f32]) {
     }
 }
 
-/// Inner product, precise enough to judge those of any library by.
+/// The inner product in f64, precise enough to check any library.
 pub fn dot(a: &[f32], b: &[f32]) -> f64 {
     a.iter().zip(b).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum()
 }
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_row_comes_back_from_a_file_and_a_file_too_short_is_refused() {
+    fn the_first_row_round_trips_and_a_short_file_is_refused() {
         let folder = tempfile::tempdir().expect("folder");
         let (path, rows) = (folder.path().join("rows.f32"), made(5, 3));
         rows.write(&path).expect("written");
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn made_up_rows_are_of_unit_length_and_as_near_to_a_real_one_as_they_should_be() {
+    fn synthetic_rows_have_unit_length_and_the_right_cosine_to_a_real_row() {
         let real = made(20, 300);
         let more = real.perturbed(100);
         assert_eq!(more.count(), 100);

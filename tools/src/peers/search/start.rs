@@ -1,4 +1,4 @@
-//! From nothing to the first answer, in fresh processes.
+//! Measures the time to the first answer in new processes.
 
 use super::library::timed;
 use super::python::{self, Places};
@@ -12,16 +12,16 @@ const TIMES: usize = 20;
 
 /// Medians in seconds.
 pub struct Start {
-    /// From before the index is opened to the answer.
+    /// From opening the index to the answer.
     pub inside: f64,
-    /// From before the process is started to after it has ended.
+    /// From starting the process to its end.
     pub process: f64,
 }
 
-/// Starts this program again and again to open an index of citree and answer one query; the indexes take turns.
+/// Starts this program repeatedly to open a citree index and answer one query. The indexes take turns.
 pub fn ours(folders: &[&Path], places: &Places) -> anyhow::Result<Vec<Start>> {
     let mut measured = vec![(Vec::new(), Vec::new()); folders.len()];
-    // The first of each finds nothing in memory and does not count.
+    // The first run of each has a cold file cache and is not counted.
     for time in 0..=TIMES {
         for (folder, (inside, process)) in folders.iter().zip(&mut measured) {
             let mut start = Command::new(std::env::current_exe()?);
@@ -39,7 +39,7 @@ pub fn ours(folders: &[&Path], places: &Places) -> anyhow::Result<Vec<Start>> {
     Ok(measured.into_iter().map(medians).collect())
 }
 
-/// The libraries that can save and load, with their ways to load, in turns: seconds inside the process, medians.
+/// The loading modes of the libraries that can save and load, in turns: median seconds inside the process.
 pub fn peers(places: &Places) -> anyhow::Result<Vec<(String, f64)>> {
     let ways = [
         ("hnswlib", "", "hnswlib load_index"),

@@ -1,13 +1,13 @@
-//! The true neighbours, and what share of them a library found.
+//! The exact neighbours, and the share of them that a library found.
 
 use super::library::{COUNT, NO_ROW};
 use super::rows::{Rows, dot};
 use rayon::prelude::*;
 
-/// Sums in another order differ by this much.
+/// The difference that another order of summation can make.
 const TOLERANCE: f64 = 1e-6;
 
-/// For each query the similarity of the last of its true neighbours.
+/// For each query, the similarity of its last exact neighbour.
 pub struct Truth<'a> {
     base: &'a Rows,
     queries: &'a Rows,
@@ -15,7 +15,7 @@ pub struct Truth<'a> {
 }
 
 impl<'a> Truth<'a> {
-    /// From the answers of an exact search for the first queries.
+    /// Uses the results of an exact search for the first queries.
     pub fn new(base: &'a Rows, queries: &'a Rows, ids: &[u32]) -> Self {
         let least = |(query, ids): (usize, &[u32])| {
             let similarity = |id: &u32| dot(queries.row(query), base.row(*id as usize));
@@ -24,8 +24,8 @@ impl<'a> Truth<'a> {
         Self { base, queries, least: ids.par_chunks(COUNT).enumerate().map(least).collect() }
     }
 
-    /// The share of neighbours found by these answers to the queries from number `from` on. Counted by similarity: a row as
-    /// near as the tenth is as good as the tenth, since equal rows are common.
+    /// The recall of these results for the queries from number `from` on. It is counted by similarity: a row as near as
+    /// the tenth neighbour counts as the tenth, because equal rows are common.
     pub fn recall(&self, from: usize, ids: &[u32]) -> f64 {
         let found = |(place, ids): (usize, &[u32])| {
             let query = from + place;
@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn equal_rows_count_for_each_other_but_no_row_counts_twice() {
+    fn equal_rows_are_interchangeable_but_no_row_counts_twice() {
         // Rows on a quarter circle, the last two of them equal.
         let angles = (0..14).chain([13]).map(|step| step as f32 * 0.1);
         let base = Rows { dims: 2, values: angles.flat_map(|angle| [angle.cos(), angle.sin()]).collect() };

@@ -1,31 +1,31 @@
-//! A small HTTP client over plain sockets: a library for HTTP would not let us send what is not HTTP.
+//! A small HTTP client over plain sockets, because an HTTP library cannot send invalid requests.
 
 use anyhow::{Context, bail, ensure};
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
-/// For one answer to come as a whole, and for one piece of a request to go.
+/// The time limit for one response, and for one write of a request.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Most bytes of an answer's head and of an answer, so that a server gone wild cannot fill our memory.
+/// The most bytes in the head of a response and in a whole response; bounds our memory.
 const MOST_HEAD: usize = 64 << 10;
 const MOST_BYTES: usize = 256 << 20;
 
-/// What the server said.
+/// A response of the server.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answer {
     pub status: u16,
     pub body: Vec<u8>,
-    /// Whether no further request may be sent on this connection.
+    /// Whether the server closes this connection.
     pub closes: bool,
 }
 
-/// Why there is no answer.
+/// The reason for a missing response.
 #[derive(Debug)]
 pub enum Broken {
-    /// The connection ended before any of it came.
+    /// The connection ended before any byte was received.
     Unanswered(String),
-    /// Some of it came, but not all, or it was not HTTP.
+    /// The response was incomplete, or it was not HTTP.
     Half(String),
 }
 
@@ -40,7 +40,7 @@ impl std::fmt::Display for Broken {
 
 impl std::error::Error for Broken {}
 
-/// A connection that can carry one request after the other.
+/// A connection for a sequence of requests.
 pub struct Connection {
     stream: TcpStream,
     piece: Vec<u8>,
@@ -55,18 +55,18 @@ impl Connection {
         Ok(Self { stream, piece: vec![0; 64 << 10] })
     }
 
-    /// Sends bytes as they are.
+    /// Sends raw bytes.
     pub fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.stream.write_all(bytes)
     }
 
-    /// Sends a request and reads the answer to it.
+    /// Sends a request and reads its response.
     pub fn ask(&mut self, request: &[u8]) -> Result<Answer, Broken> {
         self.send(request).map_err(|error| Broken::Unanswered(error.to_string()))?;
         self.answer()
     }
 
-    /// Reads one answer, which must end where it says.
+    /// Reads one response. It must end where its length says.
     pub fn answer(&mut self) -> Result<Answer, Broken> {
         let half = |why: String| Broken::Half(why);
         let deadline = Instant::now() + PATIENCE;
@@ -95,14 +95,14 @@ impl Connection {
                     return Err(half(format!("{} bytes follow it", bytes.len() - start - length)));
                 }
             }
-            // Then its end is where the connection ends.
+            // The body ends with the connection.
             None if head.closes => while self.more(&mut bytes, deadline)? {},
             None => return Err(half("it does not say how long it is".to_string())),
         }
         Ok(Answer { status: head.status, body: bytes.split_off(start), closes: head.closes })
     }
 
-    /// Reads what has come, or waits for it; false at the end of the connection.
+    /// Reads available bytes, or waits for some; `false` at the end of the connection.
     fn more(&mut self, bytes: &mut Vec<u8>, deadline: Instant) -> Result<bool, Broken> {
         let broken = |why: String, bytes: &[u8]| match bytes.is_empty() {
             true => Broken::Unanswered(why),
@@ -130,7 +130,7 @@ fn ended(bytes: &[u8]) -> Broken {
     }
 }
 
-/// What matters of the head of an answer.
+/// The relevant parts of a response head.
 #[derive(Debug, PartialEq)]
 struct Head {
     status: u16,
@@ -139,7 +139,7 @@ struct Head {
 }
 
 impl Head {
-    /// Reads status line and headers, without the empty line after them.
+    /// Parses the status line and the headers, without the empty line after them.
     fn parse(bytes: &[u8]) -> anyhow::Result<Self> {
         let text = std::str::from_utf8(bytes).context("its head is not text")?;
         let mut lines = text.split("\r\n");
@@ -147,7 +147,7 @@ impl Head {
         let rest = first.strip_prefix("HTTP/1.").with_context(|| format!("it begins with {first:?}"))?;
         let status = rest.split(' ').nth(1).and_then(|status| status.parse().ok());
         let status = status.with_context(|| format!("no status in {first:?}"))?;
-        // Before 1.1, connections were for one request.
+        // HTTP/1.0 connections serve one request.
         let mut head = Self { status, length: None, closes: !rest.starts_with('1') };
         for line in lines {
             let (name, value) = line.split_once(':').with_context(|| format!("{line:?} is not a header"))?;
@@ -174,7 +174,7 @@ mod tests {
     use std::net::TcpListener;
 
     #[test]
-    fn a_head_tells_status_length_and_whether_more_may_follow() {
+    fn status_length_and_connection_are_parsed() {
         let parse = |text: &str| Head::parse(text.as_bytes());
         let head = parse("HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\nContent-Length: 12").expect("head");
         assert_eq!(head, Head { status: 200, length: Some(12), closes: false });
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_head_is_refused() {
+    fn invalid_heads_are_refused() {
         for text in [
             "SSH-2.0",
             "HTTP/1.1",
@@ -198,7 +198,7 @@ mod tests {
         }
     }
 
-    /// What a client makes of a server that reads four bytes, writes these and closes.
+    /// The response of a client to a server that reads four bytes, writes these bytes and closes.
     fn answered(bytes: &'static [u8]) -> Result<Answer, Broken> {
         let listener = TcpListener::bind("127.0.0.1:0").expect("port");
         let address = listener.local_addr().expect("address");
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_whole_or_it_is_said_how_it_broke() {
+    fn a_response_is_complete_or_an_error() {
         let whole = answered(b"HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\npong").expect("answer");
         assert_eq!(whole, Answer { status: 200, body: b"pong".to_vec(), closes: false });
         let to_the_end = answered(b"HTTP/1.1 200 OK\r\nconnection: close\r\n\r\npong").expect("answer");

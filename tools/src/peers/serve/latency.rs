@@ -1,4 +1,4 @@
-//! How long one client waits for an answer while nobody else asks.
+//! Measures the latency of one client without other load.
 
 use super::Options;
 use super::load::{Plan, load};
@@ -12,7 +12,7 @@ use std::time::Duration;
 const KINDS: [Kind; 3] = [Kind::Explain, Kind::ExplainOne, Kind::Parse];
 const WARM_UP: Duration = Duration::from_secs(3);
 
-/// Measures each kind of request on a connection of its own.
+/// Measures each kind of request on its own connection.
 pub fn latency(options: &Options, sentences: &[Vec<String>]) -> anyhow::Result<String> {
     let mut server = Process::start(&options.bundle, &[])?;
     let mut measured = Vec::new();

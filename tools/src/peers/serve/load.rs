@@ -1,4 +1,4 @@
-//! Clients that send one request after the other, as fast as they are answered.
+//! Clients that send one request after the other, each as soon as the previous one is answered.
 
 use super::client::Connection;
 use super::process::Process;
@@ -6,31 +6,31 @@ use anyhow::{Context, ensure};
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-/// Most requests of one client, so that a server that answers at once cannot fill our memory.
+/// The most requests of one client; bounds our memory.
 const MOST: usize = 10_000_000;
 
-/// What was measured of some clients together.
+/// The measurements of some clients together.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Load {
-    /// Seconds that each request took, as its client saw it.
+    /// The seconds of each request, as its client saw it.
     pub seconds: Vec<f64>,
-    /// Answers a second.
+    /// Responses per second.
     pub per_second: f64,
-    /// How many requests the server worked on together, on average; not a number where it worked on none.
+    /// The mean number of requests in a batch of the server; NaN if there was no batch.
     pub together: f64,
 }
 
-/// The requests and how long they are sent.
+/// The requests, and how long they are sent.
 #[derive(Clone, Copy)]
 pub struct Plan<'a> {
     pub requests: &'a [Vec<u8>],
     pub clients: usize,
-    /// Sent, but not counted.
+    /// The time before counting starts.
     pub warm_up: Duration,
     pub time: Duration,
 }
 
-/// Has clients send requests to a server, each on one connection and each beginning elsewhere among them.
+/// Runs clients that send requests to a server. Each has one connection and starts at another request.
 pub fn load(server: &Process, plan: Plan<'_>) -> anyhow::Result<Load> {
     let start = Instant::now() + plan.warm_up;
     let (address, end) = (server.address, start + plan.time);
@@ -55,7 +55,7 @@ pub fn load(server: &Process, plan: Plan<'_>) -> anyhow::Result<Load> {
     })
 }
 
-/// One client: the seconds of its requests that were answered between `start` and `end`.
+/// Runs one client. Returns the seconds of its requests that were answered between `start` and `end`.
 fn one_after_the_other(
     address: SocketAddr,
     requests: &[Vec<u8>],
@@ -72,7 +72,7 @@ fn one_after_the_other(
         }
         let answer = connection.ask(request)?;
         let answered = Instant::now();
-        // A refusal is quick; it must not count as speed.
+        // A refusal is fast and must not count as throughput.
         ensure!(answer.status == 200, "answered {}: {}", answer.status, String::from_utf8_lossy(&answer.body));
         if answer.closes {
             connection = Connection::open(address)?;
@@ -88,7 +88,7 @@ fn sleep_until(moment: Instant) {
     std::thread::sleep(moment.saturating_duration_since(Instant::now()));
 }
 
-/// How often the server has begun to work, and on how many requests in all.
+/// The number of batches that the server has processed, and of the requests in them.
 struct Taken {
     requests: f64,
     times: f64,
@@ -108,7 +108,7 @@ mod tests {
     use std::io::{Read, Write};
     use std::net::TcpListener;
 
-    /// A server for one connection that answers every four bytes with these.
+    /// A server for one connection that answers every four bytes with these bytes.
     fn server(answer: &'static [u8]) -> SocketAddr {
         let listener = TcpListener::bind("127.0.0.1:0").expect("port");
         let address = listener.local_addr().expect("address");
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_answered_within_the_time_counts() {
+    fn only_responses_within_the_time_count() {
         let address = server(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n");
         let now = Instant::now();
         let requests = [b"ping".to_vec()];
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_is_no_measurement() {
+    fn a_refusal_is_an_error() {
         let address = server(b"HTTP/1.1 503 Service Unavailable\r\ncontent-length: 4\r\n\r\nbusy");
         let now = Instant::now();
         let refused = one_after_the_other(address, &[b"ping".to_vec()], 0, now, now + Duration::from_secs(5));

@@ -1,13 +1,13 @@
-//! What is said about many measured numbers at once.
+//! Statistics of measurements: percentiles and slopes.
 
-/// The value that a share of the values does not exceed; not a number where there are none. Sorts the values.
+/// The value that a share of the values does not exceed; NaN if there are none. Sorts the values.
 pub fn percentile(values: &mut [f64], share: f64) -> f64 {
     values.sort_by(f64::total_cmp);
     let rank = (share * values.len() as f64).ceil() as usize;
     values.get(rank.max(1) - 1).copied().unwrap_or(f64::NAN)
 }
 
-/// How much `y` grows for each 1 that `x` grows, by least squares; `None` where all `x` are the same.
+/// The slope of `y` over `x` by least squares; `None` if all `x` are equal.
 pub fn slope(points: &[(f64, f64)]) -> Option<f64> {
     let count = points.len() as f64;
     let mean = |value: fn(&(f64, f64)) -> f64| points.iter().map(value).sum::<f64>() / count;

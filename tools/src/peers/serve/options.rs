@@ -1,11 +1,11 @@
-//! Options of `peers serve`.
+//! The options of `peers serve`.
 
 use crate::arguments::given;
 use anyhow::ensure;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// How to use it.
+/// The help text.
 pub const USAGE: &str = "\
 usage: cargo xtask peers serve --bundle BUNDLE --dev FILE [OPTIONS]
 
@@ -22,12 +22,12 @@ serve puts `citree serve` under load, on this machine alone.
 It runs the program that `cargo build --release` makes, so build first. The exit status is 1 if soak found a failure.
 ";
 
-/// Something that can be measured by itself.
+/// A part that can be measured separately.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Part {
     /// One client, one request after the other.
     Latency,
-    /// One client and many, with and without working on their requests together.
+    /// One client and many, with and without batching of their requests.
     Throughput,
     /// Many clients with good and bad requests, for a long time.
     Soak,
@@ -42,16 +42,16 @@ pub struct Options {
     pub dev: PathBuf,
     pub parts: Vec<Part>,
     pub clients: usize,
-    /// How long each way is measured.
+    /// The time of each measurement.
     pub time: Duration,
     pub rounds: usize,
     pub soak: Duration,
-    /// The options as they were given, for the heading of the report.
+    /// The options as given, for the heading of the report.
     pub given: String,
 }
 
 impl Options {
-    /// Reads pairs of name and value.
+    /// Parses pairs of name and value.
     pub fn new(arguments: &[&str]) -> anyhow::Result<Self> {
         let mut options = Self {
             bundle: PathBuf::new(),
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn options_change_what_they_name() {
+    fn options_set_their_fields() {
         let more = ["--clients", "3", "--seconds", "5", "--rounds", "2", "--soak-minutes", "4"];
         let options = Options::new(&[&INPUT[..], &more].concat()).expect("options");
         assert_eq!((options.clients, options.rounds), (3, 2));
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn missing_input_impossible_values_and_unknown_names_are_refused_by_name() {
+    fn missing_input_invalid_values_and_unknown_names_are_refused_by_name() {
         assert!(Options::new(&INPUT[..2]).expect_err("refused").to_string().contains("--dev"));
         for wrong in [&["--clients", "0"][..], &["--seconds", "x"], &["--rounds"], &["--part", "soak"]] {
             let refused = Options::new(&[&INPUT[..], wrong].concat()).expect_err("refused");

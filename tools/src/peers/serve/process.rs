@@ -1,4 +1,4 @@
-//! The server that is measured: started on a free port of this machine, watched, and stopped.
+//! The measured server: started on a free local port, monitored, and stopped.
 
 use super::client::{Answer, Connection};
 use super::requests;
@@ -11,12 +11,12 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 use tempfile::NamedTempFile;
 
-/// For it to open its bundle.
+/// The time limit for opening the bundle.
 const START: Duration = Duration::from_secs(120);
-/// For it to end after SIGTERM: more than the server gives open requests.
+/// The time limit for ending after SIGTERM, longer than the server's grace for open requests.
 const END: Duration = Duration::from_secs(30);
 
-/// A `citree serve` that ends with this value.
+/// A `citree serve` process, killed when this value is dropped.
 pub struct Process {
     child: Child,
     errors: NamedTempFile,
@@ -24,7 +24,7 @@ pub struct Process {
 }
 
 impl Process {
-    /// Starts it with more options and waits until it takes requests.
+    /// Starts the server with additional options and waits until it accepts requests.
     pub fn start(bundle: &Path, more: &[&str]) -> anyhow::Result<Self> {
         let program = std::env::current_exe()?.with_file_name(format!("citree{}", std::env::consts::EXE_SUFFIX));
         ensure!(program.is_file(), "{} is missing; `cargo build --release` makes it", program.display());
@@ -33,14 +33,14 @@ impl Process {
         run.arg("serve").arg(bundle).args(["--listen", "127.0.0.1:0"]).args(more);
         run.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(errors.reopen()?);
         let child = run.spawn().with_context(|| program.display().to_string())?;
-        // Nothing listens there; it only stands in until the real address is known, so that an error ends the process.
+        // A placeholder until the real address is known. The process is owned from here on, so an error ends it.
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
         let mut process = Self { child, errors, address };
         process.address = process.printed()?;
         Ok(process)
     }
 
-    /// The address that it prints when it is ready. Read by a thread, since reading has no time limit.
+    /// The address that the server prints when it is ready. A thread reads it, because reading has no timeout.
     fn printed(&mut self) -> anyhow::Result<SocketAddr> {
         let stdout = self.child.stdout.take().context("its output is not ours")?;
         let (send, printed) = mpsc::channel();
@@ -54,29 +54,29 @@ impl Process {
         address(line.trim())
     }
 
-    /// What it wrote to its standard error.
+    /// The server's output on standard error.
     pub fn said(&self) -> String {
         let bytes = std::fs::read(self.errors.path()).unwrap_or_default();
         String::from_utf8_lossy(&bytes).trim().to_string()
     }
 
-    /// Its memory that is in RAM, in MiB.
+    /// The resident memory of the server, in MiB.
     pub fn resident(&self) -> anyhow::Result<f64> {
         let path = format!("/proc/{}/status", self.child.id());
         let status = std::fs::read_to_string(&path).with_context(|| path.clone())?;
         resident(&status).with_context(|| format!("{path} has no VmRSS"))
     }
 
-    /// How it ended, if it has.
+    /// The exit status, if the server has ended.
     pub fn ended(&mut self) -> anyhow::Result<Option<ExitStatus>> {
         Ok(self.child.try_wait()?)
     }
 
-    /// Sends SIGTERM and waits.
+    /// Sends SIGTERM and waits for the end.
     pub fn stop(&mut self) -> anyhow::Result<ExitStatus> {
         let id = self.child.id().to_string();
         let sent = Command::new("kill").args(["-TERM", &id]).status().context("kill does not start")?;
-        // It may have ended by itself just now, which its own status tells.
+        // If `kill` failed because the server has just ended, its exit status shows it.
         let sent_at = Instant::now();
         while sent_at.elapsed() < END {
             if let Some(status) = self.ended()? {
@@ -88,14 +88,14 @@ impl Process {
         bail!("it did not end within {END:?} after SIGTERM")
     }
 
-    /// A page of the server, on a connection of its own.
+    /// Gets a path of the server on a new connection.
     pub fn get(&self, path: &str) -> anyhow::Result<Answer> {
         let answer = Connection::open(self.address)?.ask(&requests::get(self.address, path))?;
         ensure!(answer.status == 200, "GET {path}: {}", answer.status);
         Ok(answer)
     }
 
-    /// Everything that it counts.
+    /// The metrics of the server.
     pub fn metrics(&self) -> anyhow::Result<Metrics> {
         Ok(Metrics(String::from_utf8(self.get("/metrics")?.body).context("/metrics is not text")?))
     }
@@ -103,17 +103,17 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // Both fail only if it has ended already.
+        // Both fail only if the process has already ended.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// What `/metrics` says, in the text format of OpenMetrics.
+/// The content of `/metrics` in the OpenMetrics text format.
 pub struct Metrics(String);
 
 impl Metrics {
-    /// A value without labels.
+    /// The value of a metric without labels.
     pub fn value(&self, name: &str) -> anyhow::Result<f64> {
         let line = self.0.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
         let line = line.with_context(|| format!("/metrics has no {name}"))?;
@@ -121,7 +121,7 @@ impl Metrics {
     }
 }
 
-/// The address in the line that `citree serve` prints; no other than this machine's own is ever connected to.
+/// The address in the line that `citree serve` prints. Only 127.0.0.1 is accepted.
 fn address(line: &str) -> anyhow::Result<SocketAddr> {
     let address = line.strip_prefix("http://").and_then(|rest| rest.strip_suffix('/'));
     let address = address.and_then(|address| address.parse::<SocketAddr>().ok());
@@ -130,7 +130,7 @@ fn address(line: &str) -> anyhow::Result<SocketAddr> {
     Ok(address)
 }
 
-/// Resident memory in MiB, from what Linux tells of a process.
+/// The resident memory in MiB, from `/proc/PID/status`.
 fn resident(status: &str) -> Option<f64> {
     let value = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
     Some(value.trim().strip_suffix("kB")?.trim().parse::<f64>().ok()? / 1024.0)
@@ -141,7 +141,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_an_address_of_this_machine_is_taken() {
+    fn only_loopback_addresses_are_accepted() {
         assert_eq!(address("http://127.0.0.1:4711/").expect("address").port(), 4711);
         for line in ["", "http://10.0.0.1:80/", "http://[::1]:80/", "127.0.0.1:80", "http://localhost:80/"] {
             assert!(address(line).is_err(), "{line}");

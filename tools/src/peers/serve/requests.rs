@@ -1,4 +1,4 @@
-//! The requests that are measured, as bytes: made beforehand, so that making them takes no time from the server.
+//! The measured requests as bytes, prepared in advance so that they take no time from the server.
 
 use anyhow::ensure;
 use citree::treebank::Sentence;
@@ -7,19 +7,19 @@ use std::collections::HashSet;
 use std::net::SocketAddr;
 use std::path::Path;
 
-/// Length of the sentences.
+/// The length of the sentences.
 pub const WORDS: usize = 20;
-/// The most of them.
+/// The most sentences.
 const SENTENCES: usize = 200;
-/// The word whose edge is explained where only one is.
+/// The word to explain in [`Kind::ExplainOne`].
 pub const WORD: usize = 4;
 
-/// Something to do with a sentence.
+/// A kind of request about a sentence.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Kind {
-    /// Every edge, with 10 citations a decision.
+    /// Explain every edge, with 10 citations per decision.
     Explain,
-    /// One edge.
+    /// Explain one edge.
     ExplainOne,
     Parse,
 }
@@ -47,7 +47,7 @@ impl Kind {
         }
     }
 
-    /// A request for each of some sentences.
+    /// A request for each sentence.
     pub fn requests(self, address: SocketAddr, sentences: &[Vec<String>]) -> Vec<Vec<u8>> {
         sentences.iter().map(|words| post(address, self.path(), &self.body(words))).collect()
     }
@@ -80,7 +80,7 @@ pub fn with_body(address: SocketAddr, path: &str, kind: &str, body: &[u8]) -> Ve
     request
 }
 
-/// Request line and headers of a request with a body; `length` is the header that tells where the body ends.
+/// The request line and the headers of a request with a body. `length` is the header that gives the body's end.
 pub fn head(address: SocketAddr, path: &str, kind: &str, length: &str) -> Vec<u8> {
     format!("POST {path} HTTP/1.1\r\nhost: {address}\r\ncontent-type: {kind}\r\n{length}\r\n\r\n").into_bytes()
 }
@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_sentence_of_the_right_length_is_taken_once() {
+    fn distinct_sentences_of_the_right_length_are_used() {
         let sentence = |first: usize, words: usize| Sentence::from_forms((first..first + words).map(|i| i.to_string()));
         let treebank = [sentence(0, WORDS), sentence(0, WORDS - 1), sentence(0, WORDS), sentence(1, WORDS)];
         let taken = sentences(&treebank, Path::new("dev")).expect("sentences");
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_says_how_long_its_body_is() {
+    fn a_request_has_the_length_of_its_body() {
         let address = SocketAddr::from(([127, 0, 0, 1], 80));
         let requests = Kind::ExplainOne.requests(address, &[vec!["Hé".to_string()]]);
         let expected = "POST /v1/explain HTTP/1.1\r\nhost: 127.0.0.1:80\r\ncontent-type: application/json\r\n\

@@ -1,5 +1,5 @@
-//! Good and bad requests of many clients for a long time: nothing may fail but what deserves it, memory may not grow,
-//! and SIGTERM in the middle of it all must end the server in good order.
+//! Soak test: good and bad requests of many clients for a long time. Only bad requests may fail, memory must not grow,
+//! and SIGTERM under load must end the server cleanly.
 
 mod bad;
 mod good;
@@ -21,32 +21,32 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use tally::{Outcome, Tally};
 
-/// Every run draws the same requests, as far as the clients get.
+/// The seed of the requests: every run draws the same ones, as far as the clients get.
 const SEED: u64 = 7;
-/// One request in so many is bad.
+/// One request in this many is bad.
 const BAD: usize = 10;
-/// Most requests of one client.
+/// The most requests of one client.
 const MOST: usize = 10_000_000;
-/// How often memory is looked at; and how soon the first look counts, since at first all of it grows.
+/// The interval of memory samples, and the time before the first one counts, because memory grows at first.
 const SAMPLE: Duration = Duration::from_secs(10);
 const WARM_UP: Duration = Duration::from_secs(30);
-/// After something went wrong, so that a server that is gone is not asked a thousand times a second.
+/// The pause after a failure, so that a server that has ended is not flooded with requests.
 const PAUSE: Duration = Duration::from_millis(100);
-/// Most of the server's own words that are shown after a failure.
+/// The most lines of the server's output shown after a failure.
 const SAID: usize = 40;
 
-/// What all clients know.
+/// The state that all clients share.
 struct Shared {
     address: SocketAddr,
     good: Good,
     bad: Vec<Bad>,
-    /// When the server was asked to stop; set before it is.
+    /// When the server was asked to stop. Set before the signal is sent.
     stop: OnceLock<Instant>,
-    /// The server has ended.
+    /// Whether the server has ended.
     over: AtomicBool,
 }
 
-/// Loads a server with everything, stops it and reports.
+/// Runs clients against a server, stops it under load and reports.
 pub fn soak(options: &Options, sentences: &[Vec<String>]) -> anyhow::Result<Report> {
     let mut server = Process::start(&options.bundle, &[])?;
     let ready = serde_json::from_slice(&server.get("/readyz")?.body).context("/readyz is not JSON")?;
@@ -58,7 +58,7 @@ pub fn soak(options: &Options, sentences: &[Vec<String>]) -> anyhow::Result<Repo
         let shared = &shared;
         let clients: Vec<_> = (0..options.clients).map(|number| scope.spawn(move || client(shared, number))).collect();
         let watched = watch(&mut server, options.soak, &shared.stop);
-        // Whatever it was, the clients must end, too.
+        // The clients must end in any case.
         shared.over.store(true, Ordering::SeqCst);
         for client in clients {
             tally.add(client.join().ok().context("a client panicked")?);
@@ -74,7 +74,7 @@ pub fn soak(options: &Options, sentences: &[Vec<String>]) -> anyhow::Result<Repo
     Ok(report)
 }
 
-/// Looks at memory until the time is over, then stops the server under load.
+/// Samples memory until the time is over, then stops the server under load.
 fn watch(server: &mut Process, time: Duration, stop: &OnceLock<Instant>) -> anyhow::Result<(Vec<Sample>, End)> {
     let start = Instant::now();
     let mut samples = Vec::new();
@@ -86,7 +86,7 @@ fn watch(server: &mut Process, time: Duration, stop: &OnceLock<Instant>) -> anyh
                 return Ok((samples, End::by_itself(status)));
             }
         }
-        // It cannot be read if the server ends just now, which is found in the next turn.
+        // Reading fails if the server has just ended; the next iteration notices that.
         if let (true, Ok(mib)) = (next >= WARM_UP, server.resident()) {
             samples.push(Sample { minutes: next.as_secs_f64() / 60.0, mib });
             if next.as_secs().is_multiple_of(60) {
@@ -104,7 +104,7 @@ fn watch(server: &mut Process, time: Duration, stop: &OnceLock<Instant>) -> anyh
     Ok((samples, End::stopped(status, asked.elapsed(), counted)))
 }
 
-/// One client, until the server has ended.
+/// Runs one client until the server has ended.
 fn client(shared: &Shared, number: usize) -> Tally {
     let mut random = Random::branch(SEED, &format!("client {number}"));
     let mut line = Line::new(shared.address);
@@ -127,7 +127,7 @@ fn client(shared: &Shared, number: usize) -> Tally {
         let answer = line.ask(&request);
         let took = sent.elapsed();
         let stop = shared.stop.get();
-        // Those that wait when the server is asked to stop are the ones that it must still answer.
+        // Requests that are open when the server is asked to stop must still be answered.
         let was_open = stop.is_some_and(|&stop| sent < stop);
         match answer {
             Ok(answer) => {
@@ -137,7 +137,7 @@ fn client(shared: &Shared, number: usize) -> Tally {
                     std::thread::sleep(PAUSE);
                 }
             }
-            // From then on connections end between requests; that is no failure.
+            // After the stop, connections may close between requests. That is not a failure.
             Err(Broken::Unanswered(_)) if stop.is_some() => {
                 tally.open_unanswered += u64::from(was_open);
                 break;

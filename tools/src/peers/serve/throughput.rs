@@ -1,4 +1,4 @@
-//! How many requests a second are answered to one client and to many, with and without working on them together.
+//! Measures the throughput for one client and for many, with and without batching.
 
 use super::Options;
 use super::load::{Load, Plan, load};
@@ -12,13 +12,13 @@ use std::time::Duration;
 const KINDS: [Kind; 2] = [Kind::Explain, Kind::Parse];
 const WARM_UP: Duration = Duration::from_secs(2);
 
-/// A way to ask: how many clients, and whether the server may work on their requests together.
+/// A variant: one or many clients, and whether the server may batch their requests.
 struct Way {
     many: bool,
     together: bool,
 }
 
-/// Called (a) to (d) in the report.
+/// The variants, called (a) to (d) in the report.
 const WAYS: [Way; 4] = [
     Way { many: false, together: false },
     Way { many: true, together: false },
@@ -26,11 +26,11 @@ const WAYS: [Way; 4] = [
     Way { many: true, together: true },
 ];
 
-/// What each way gave in one round.
+/// The results of all variants in one round.
 type Round = [Load; 4];
 
-/// Measures all ways in turns, so that what else the machine does meets all alike. Both servers are there all the time,
-/// but only one has something to do.
+/// Measures all variants in turns, so that other load on the machine affects all equally. Both servers run all the
+/// time, but only one is under load.
 pub fn throughput(options: &Options, sentences: &[Vec<String>]) -> anyhow::Result<String> {
     let mut alone = Process::start(&options.bundle, &["--max-batch", "1"])?;
     let mut together = Process::start(&options.bundle, &[])?;
@@ -64,7 +64,7 @@ pub fn throughput(options: &Options, sentences: &[Vec<String>]) -> anyhow::Resul
     Ok(out)
 }
 
-/// Medians of the rounds, and each round.
+/// The medians of the rounds, and each round.
 fn table(name: &str, clients: usize, rounds: &[Round]) -> String {
     let mut out = format!("| {name} | median | in each round |\n|---|---:|---|\n");
     let mut line = |name: &str, digits: usize, value: &dyn Fn(&Round) -> f64| {
@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_table_has_each_way_and_its_ratio_to_the_first() {
+    fn the_table_has_each_variant_and_its_ratio_to_the_first() {
         let load = |per_second: f64| Load { seconds: Vec::new(), per_second, together: per_second / 10.0 };
         let round = |speeds: [f64; 4]| speeds.map(load);
         let rounds =

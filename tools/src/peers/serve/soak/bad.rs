@@ -1,4 +1,4 @@
-//! Requests that must be refused, and clients that misbehave: each on a connection of its own.
+//! Requests that must be refused, and misbehaving clients, each on its own connection.
 
 use super::tally::Outcome;
 use crate::serve::client::{Broken, Connection};
@@ -11,22 +11,22 @@ const PATH: &str = "/v1/explain";
 const JSON: &str = "application/json";
 /// Twice the default limit of a body.
 const TOO_LONG: usize = 2 << 20;
-/// Bytes of a chunk, and of a header that is too long.
+/// The size of a chunk, and of a header that is too long.
 const PIECE: usize = 64 << 10;
-/// How long a client that stops half way holds its connection.
+/// How long a client that stops half way keeps its connection open.
 const LINGER: Duration = Duration::from_secs(1);
 
-/// What a client does after it has sent what it sends.
+/// What a client does after sending.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Then {
     Read,
     /// Close without reading.
     Leave,
-    /// Wait, as if there were more to come, then close.
+    /// Wait, as if more would follow, then close.
     Linger,
 }
 
-/// Something that no well-behaved client does.
+/// A kind of misbehaviour.
 pub struct Bad {
     pub name: &'static str,
     bytes: Vec<u8>,
@@ -34,10 +34,10 @@ pub struct Bad {
 }
 
 impl Bad {
-    /// Does it once.
+    /// Misbehaves once.
     pub fn send(&self, address: SocketAddr) -> Outcome {
         let Ok(mut connection) = Connection::open(address) else { return Outcome::Unanswered };
-        // The server may refuse and close before it has read everything; its answer is there nonetheless.
+        // The server can refuse and close before it has read everything. Its response is available nevertheless.
         let sent = connection.send(&self.bytes);
         match self.then {
             Then::Read => match connection.answer() {
@@ -55,7 +55,7 @@ impl Bad {
     }
 }
 
-/// All that clients can do wrong, with the words of a sentence that is right in itself.
+/// All kinds of misbehaviour, with the words of a valid sentence.
 pub fn all(address: SocketAddr, words: &[String]) -> Vec<Bad> {
     let json_body = |body: &[u8]| with_body(address, PATH, JSON, body);
     let good = post(address, PATH, &json!({ "words": words }));
@@ -81,7 +81,7 @@ pub fn all(address: SocketAddr, words: &[String]) -> Vec<Bad> {
     ]
 }
 
-/// A request whose body does not say beforehand how long it is.
+/// A request with a chunked body, whose length is not known in advance.
 fn chunked(address: SocketAddr, body: &[u8]) -> Vec<u8> {
     let mut request = head(address, PATH, JSON, "transfer-encoding: chunked");
     for piece in body.chunks(PIECE) {
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn each_has_a_name_of_its_own_and_something_to_send() {
+    fn each_has_a_distinct_name_and_bytes_to_send() {
         let all = every();
         assert_eq!(all.len(), 14);
         assert_eq!(all.iter().map(|bad| bad.name).collect::<BTreeSet<_>>().len(), all.len());
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stops_half_way_lacks_its_end_and_nothing_else() {
+    fn truncated_requests_are_prefixes_of_a_good_one() {
         let whole = bytes("a client that leaves");
         let (head, body) = (bytes("a header that never ends"), bytes("a body that stops half way"));
         assert!(whole.starts_with(&head) && !head.windows(4).any(|four| four == b"\r\n\r\n"));

@@ -1,4 +1,4 @@
-//! Requests that must be answered.
+//! Good requests, which must be answered.
 
 use crate::serve::client::{Answer, Broken, Connection};
 use crate::serve::requests::{Kind, get, post};
@@ -9,22 +9,22 @@ use std::borrow::Cow;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-/// A connection that has been idle for longer is not used again: the server closes it soon, and a request that meets
-/// the closing would seem to have failed.
+/// Connections idle for longer are not reused: the server closes them soon, and a request at that moment would seem to
+/// fail.
 const IDLE: Duration = Duration::from_secs(5);
 
-/// All good requests there are.
+/// All good requests.
 pub struct Good {
     address: SocketAddr,
-    /// Those about sentences, by kind.
+    /// Requests about sentences, by kind.
     made: [(Kind, Vec<Vec<u8>>); 3],
-    /// How much there is in the index.
+    /// The sizes of the index.
     edges: usize,
     sentences: usize,
 }
 
 impl Good {
-    /// `ready` is what the server says it serves.
+    /// `ready` is the response of `/readyz`.
     pub fn new(address: SocketAddr, sentences: &[Vec<String>], ready: &Value) -> anyhow::Result<Self> {
         let count = |name: &str| {
             let count = ready[name].as_u64().with_context(|| format!("/readyz does not tell how many {name}"))?;
@@ -35,7 +35,7 @@ impl Good {
         Ok(Self { address, made, edges: count("edges")?, sentences: count("sentences")? })
     }
 
-    /// One of them by chance, every kind as likely.
+    /// Draws a request at random, each kind with equal probability.
     pub fn draw(&self, random: &mut Random) -> (&'static str, Cow<'_, [u8]>) {
         let (edge, sentence) = (random.below(self.edges), random.below(self.sentences));
         match random.below(6) {
@@ -53,7 +53,7 @@ impl Good {
     }
 }
 
-/// A client's connection, opened again where it was closed.
+/// A client's connection, reopened if it was closed.
 pub struct Line {
     address: SocketAddr,
     open: Option<Connection>,
@@ -65,7 +65,7 @@ impl Line {
         Self { address, open: None, used: Instant::now() }
     }
 
-    /// Sends a request and reads its answer.
+    /// Sends a request and reads its response.
     pub fn ask(&mut self, request: &[u8]) -> Result<Answer, Broken> {
         let kept = self.open.take().filter(|_| self.used.elapsed() < IDLE);
         let mut connection = match kept {
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn an_index_without_edges_cannot_be_asked() {
+    fn an_index_without_edges_is_refused() {
         let address = SocketAddr::from(([127, 0, 0, 1], 80));
         let refused = Good::new(address, &[], &json!({ "edges": 0, "sentences": 1 })).err().expect("refused");
         assert!(refused.to_string().contains("no edges"), "{refused}");

@@ -1,4 +1,4 @@
-//! What a soak found, in Markdown.
+//! The report of a soak test in Markdown.
 
 use super::tally::{Outcome, Tally};
 use crate::serve::numbers::{percentile, slope};
@@ -7,7 +7,7 @@ use std::fmt::{Display, Formatter, Result as Fmt};
 use std::process::ExitStatus;
 use std::time::Duration;
 
-/// Memory of the server at some time since the clients began.
+/// The memory of the server at a time since the clients started.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sample {
     pub minutes: f64,
@@ -17,16 +17,16 @@ pub struct Sample {
 /// How the server ended.
 #[derive(Debug)]
 pub struct End {
-    /// In words.
+    /// The exit status as text.
     status: String,
-    /// What was wrong with it.
+    /// What went wrong.
     failures: Vec<String>,
-    /// Requests that ended in a panic and open connections, just before it was asked to stop.
+    /// The panics and the open connections just before the stop.
     counted: Option<(u64, u64)>,
 }
 
 impl End {
-    /// Before anyone asked it to.
+    /// The server ended without being asked to.
     pub fn by_itself(status: ExitStatus) -> Self {
         Self {
             status: status.to_string(),
@@ -35,7 +35,7 @@ impl End {
         }
     }
 
-    /// As it was asked to, after some time, with what it had counted before.
+    /// The server was asked to stop; `after` is how long that took, and `counted` are its metrics before.
     pub fn stopped(status: anyhow::Result<ExitStatus>, after: Duration, counted: anyhow::Result<(u64, u64)>) -> Self {
         let mut failures = Vec::new();
         let status = match status {
@@ -58,7 +58,7 @@ impl End {
     }
 }
 
-/// Everything about one soak.
+/// The results of a soak test.
 #[derive(Debug)]
 pub struct Report {
     pub clients: usize,
@@ -69,7 +69,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// Whether the server failed in anything.
+    /// Whether the server failed in any way.
     pub fn failed(&self) -> bool {
         !self.tally.failures.is_empty() || !self.end.failures.is_empty()
     }
@@ -116,7 +116,7 @@ impl Display for Report {
     }
 }
 
-/// Outcomes with only the first digit of each status.
+/// Outcomes with statuses grouped by their first digit.
 fn classes(outcomes: &BTreeMap<Outcome, u64>) -> BTreeMap<String, u64> {
     let mut classes = BTreeMap::new();
     for (outcome, count) in outcomes {
@@ -129,7 +129,7 @@ fn classes(outcomes: &BTreeMap<Outcome, u64>) -> BTreeMap<String, u64> {
     classes
 }
 
-/// One line for each kind of request, one column for each outcome.
+/// One row per kind of request, one column per outcome.
 fn requests(tally: &Tally) -> String {
     let columns: Vec<Outcome> = tally.outcomes().into_keys().collect();
     let names: Vec<String> = columns.iter().map(Outcome::to_string).collect();
@@ -143,7 +143,7 @@ fn requests(tally: &Tally) -> String {
     out
 }
 
-/// The first sample, that of every minute, and the last.
+/// The first sample, one per minute, and the last.
 fn memory(samples: &[Sample]) -> String {
     let mut out = "| minute | resident, MiB |\n|---:|---:|\n".to_string();
     for (place, sample) in samples.iter().enumerate() {
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_ends_badly_fails_though_every_request_was_met() {
+    fn a_bad_exit_fails_even_if_every_request_succeeded() {
         assert!(!report(Vec::new()).failed());
         let report = report(vec!["the server ended by itself".to_string()]);
         assert!(report.failed() && report.to_string().contains("| the server ended by itself | 1 |"));

@@ -1,22 +1,22 @@
-//! What became of the requests.
+//! Counts the outcomes of requests.
 
 use crate::serve::client::{Answer, Broken};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// Most kinds of failure that are counted separately: some messages have numbers in them.
+/// The most distinct failures that are counted separately. Some messages contain numbers.
 const MOST_FAILURES: usize = 50;
 
 /// How a request ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Outcome {
     Status(u16),
-    /// Some of the answer came, but not all.
+    /// The response was incomplete.
     Half,
-    /// The server closed the connection, or took none.
+    /// The server closed the connection or did not accept it.
     Unanswered,
-    /// The client did not wait for an answer.
+    /// The client did not wait for a response.
     NotAwaited,
 }
 
@@ -31,18 +31,18 @@ impl std::fmt::Display for Outcome {
     }
 }
 
-/// Whether a request deserved an answer, and which kind it was.
+/// The kind of a request, and whether it is bad.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Asked {
     pub bad: bool,
     pub name: &'static str,
 }
 
-/// The requests of one client, or of several.
+/// The outcomes of one or more clients.
 #[derive(Debug, Default)]
 pub struct Tally {
     pub counts: BTreeMap<Asked, BTreeMap<Outcome, u64>>,
-    /// Of good requests that were met.
+    /// The seconds of successful good requests.
     pub seconds: Vec<f64>,
     pub failures: BTreeMap<String, u64>,
     /// Good requests that were open when the server was asked to stop.
@@ -51,11 +51,11 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// A good request that was answered: it must be met, unless the server has too much to do.
+    /// Counts a response to a good request. It must succeed, unless the server is overloaded.
     pub fn good(&mut self, name: &'static str, answer: &Answer, took: Duration) {
         self.count(Asked { bad: false, name }, Outcome::Status(answer.status));
         match answer.status {
-            // The length alone does not show that nothing is missing.
+            // A correct length alone does not show that the body is complete.
             200 if serde_json::from_slice::<Value>(&answer.body).is_err() => self.failed(format!("{name}: not JSON")),
             200 => self.seconds.push(took.as_secs_f64()),
             503 => {}
@@ -63,7 +63,7 @@ impl Tally {
         }
     }
 
-    /// A good request without an answer.
+    /// Counts a good request without a response.
     pub fn broken(&mut self, name: &'static str, broken: &Broken) {
         let outcome = match broken {
             Broken::Unanswered(_) => Outcome::Unanswered,
@@ -73,7 +73,7 @@ impl Tally {
         self.failed(format!("{name}: {broken}"));
     }
 
-    /// A bad request, which may be refused in any way but by a fault of the server.
+    /// Counts a bad request. It may be refused in any way except by a server error.
     pub fn bad(&mut self, name: &'static str, outcome: Outcome) {
         self.count(Asked { bad: true, name }, outcome);
         if let Outcome::Status(status @ 500..) = outcome
@@ -83,7 +83,7 @@ impl Tally {
         }
     }
 
-    /// Takes in what another client counted.
+    /// Adds the counts of another client.
     pub fn add(&mut self, other: Self) {
         for (asked, outcomes) in other.counts {
             for (outcome, count) in outcomes {
@@ -98,13 +98,13 @@ impl Tally {
         self.open_unanswered += other.open_unanswered;
     }
 
-    /// Requests that are `bad`, or good.
+    /// The number of bad requests, or of good ones.
     pub fn total(&self, bad: bool) -> u64 {
         let some = self.counts.iter().filter(|(asked, _)| asked.bad == bad);
         some.flat_map(|(_, outcomes)| outcomes.values()).sum()
     }
 
-    /// How often each outcome occurred, whatever was asked.
+    /// The number of requests with each outcome.
     pub fn outcomes(&self) -> BTreeMap<Outcome, u64> {
         let mut all = BTreeMap::new();
         for (outcome, count) in self.counts.values().flatten() {
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn a_good_request_fails_unless_it_is_met_or_the_server_is_busy() {
+    fn a_good_request_fails_unless_it_succeeds_or_the_server_is_overloaded() {
         let mut tally = Tally::default();
         let took = Duration::from_millis(5);
         tally.good("parse", &answer(200, "{}"), took);
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_request_fails_only_by_a_fault_of_the_server() {
+    fn a_bad_request_fails_only_by_a_server_error() {
         let mut tally = Tally::default();
         for outcome in [Outcome::Status(400), Outcome::Status(503), Outcome::Unanswered, Outcome::NotAwaited] {
             tally.bad("not HTTP", outcome);
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn failures_that_all_differ_do_not_fill_the_memory() {
+    fn distinct_failures_are_bounded() {
         let mut tally = Tally::default();
         (0..10 * MOST_FAILURES).for_each(|number| tally.failed(number.to_string()));
         assert_eq!(tally.failures.len(), MOST_FAILURES + 1);
