@@ -92,7 +92,7 @@ impl Explainer {
         }
         let Some((removed, rival, choice)) = best else { return Ok(None) };
         let removed = self.settled(removed, chosen, rival)?;
-        let sentences = self.sentence_set(chosen, rival)?;
+        let sentences = self.sentence_set(chosen, rival, &removed)?;
         let named = |edge: &u32| -> Result<String> {
             let (record, sentence) = self.edges().edge(*edge)?;
             Ok(format!("{}:{}:{}", sentence.sent_id, record.dependent, record.head))
@@ -216,21 +216,34 @@ impl Explainer {
         }
     }
 
-    /// Sentences whose removal flips the decision, those first that contribute most to it.
-    fn sentence_set(&self, chosen: &Side, rival: &Side) -> Result<Option<Vec<u32>>> {
+    /// Sentences whose removal flips the decision: those first that contribute most to it, or else those of the edges
+    /// that do. By a mean, a sentence that contributes can also hold the others back.
+    fn sentence_set(&self, chosen: &Side, rival: &Side, removed: &[u32]) -> Result<Option<Vec<u32>>> {
+        let sentence = |edge: u32| self.edges().record(edge).map(|record| record.sentence);
         let mut parts: HashMap<u32, f64> = HashMap::new();
         for (edge, part) in self.margin_parts(chosen, rival)? {
-            let Some(record) = self.edges().record(edge) else { continue };
-            *parts.entry(record.sentence).or_default() += part;
+            let Some(sentence) = sentence(edge) else { continue };
+            *parts.entry(sentence).or_default() += part;
         }
-        let mut order: Vec<(u32, f64)> = parts.into_iter().collect();
+        // The further the order is followed, the less is left of the lead, up to the first sentence against it.
+        let mut order: Vec<(u32, f64)> = parts.into_iter().filter(|(_, part)| *part > 0.0).collect();
         order.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+        let by_part: Vec<u32> = order.into_iter().map(|(sentence, _)| sentence).collect();
+        let mut seen = HashSet::new();
+        let of_edges = || removed.iter().filter_map(|&edge| sentence(edge)).filter(|sentence| seen.insert(*sentence));
+        match self.first_sentences(by_part, chosen, rival)? {
+            None => self.first_sentences(of_edges().collect(), chosen, rival),
+            found => Ok(found),
+        }
+    }
+
+    /// As many of the first sentences as flip the decision, while one fewer does not; `None` if not even all do.
+    fn first_sentences(&self, mut order: Vec<u32>, chosen: &Side, rival: &Side) -> Result<Option<Vec<u32>>> {
         let flips = |number: usize| -> Result<bool> {
-            let gone: HashSet<u32> = order[..number].iter().map(|(sentence, _)| *sentence).collect();
+            let gone: HashSet<u32> = order[..number].iter().copied().collect();
             self.flipped(&self.evidence.without(|_, sentence| gone.contains(&sentence)), chosen, rival)
         };
-        // The further the order is followed, the less is left of the lead, up to the first sentence against it.
-        let (mut fails, mut works) = (0, order.iter().take_while(|(_, part)| *part > 0.0).count());
+        let (mut fails, mut works) = (0, order.len());
         if !flips(works)? {
             return Ok(None);
         }
@@ -238,7 +251,8 @@ impl Explainer {
             let middle = fails.midpoint(works);
             if flips(middle)? { works = middle } else { fails = middle }
         }
-        Ok(Some(order[..works].iter().map(|(sentence, _)| *sentence).collect()))
+        order.truncate(works);
+        Ok(Some(order))
     }
 }
 

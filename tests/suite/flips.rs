@@ -96,6 +96,19 @@ fn a_set_of_sentences_flips_the_decision_and_one_sentence_fewer_does_not() {
 }
 
 #[test]
+fn where_no_sentences_are_named_those_of_the_edges_do_not_flip_the_decision_either() {
+    for_every_flip(|explainer, flipped| {
+        let sentence = |edge: &u32| explainer.edges().record(*edge).unwrap().sentence;
+        let sentences: HashSet<u32> = flipped.set.removed.iter().map(sentence).collect();
+        let left = explainer.evidence().without(|_, sentence| sentences.contains(&sentence));
+        let of = flipped.set.removed.len();
+        let known = flipped.set.sentences.is_some() || stays(explainer, flipped, &left);
+        assert!(known, "the {} sentences of the {of} edges flip it, and none are named", sentences.len());
+        1
+    });
+}
+
+#[test]
 fn without_the_sentences_that_explain_names_the_word_gets_another_head() {
     let sandbox = Sandbox::new();
     sandbox.trained("t.citree");

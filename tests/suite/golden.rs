@@ -6,6 +6,7 @@ mod compare;
 use crate::frozen::thawed;
 use crate::sandbox::{Sandbox, stdout};
 use compare::Goldens;
+use std::collections::BTreeSet;
 
 /// Sentences of a treebank in `one.conllu`, a bundle without an index in `bare.citree`.
 fn sandbox() -> Sandbox {
@@ -19,9 +20,13 @@ fn sandbox() -> Sandbox {
 fn help_of_every_verb() {
     let sandbox = sandbox();
     let help = stdout(&sandbox.citree(&["--help"]));
-    let list = help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
-    let verbs: Vec<&str> = list.filter_map(|line| line.strip_prefix("  ")?.split(' ').next()).collect();
-    let verbs: Vec<&str> = verbs.into_iter().filter(|verb| !verb.is_empty() && *verb != "help").collect();
+    // However they are grouped: what begins an indented line and has a help of its own is a verb.
+    let words: BTreeSet<&str> = help.lines().filter_map(|line| line.strip_prefix("  ")?.split(' ').next()).collect();
+    let is_verb = |word: &&str| {
+        let plain = !word.is_empty() && word.chars().all(|c| c.is_ascii_lowercase()) && *word != "help";
+        plain && sandbox.citree(&[word, "--help"]).status.success()
+    };
+    let verbs: Vec<&str> = words.into_iter().filter(is_verb).collect();
     assert!(verbs.len() > 10, "{verbs:?}");
     let mut goldens = Goldens::new("help", &sandbox);
     goldens.check("citree", &["--help"]);
