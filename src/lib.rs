@@ -49,8 +49,8 @@
 //! - **POST /v1/explain** (`serve`): the handler checks the request against the limits, pins a snapshot of the bundle
 //!   and queues the request; an engine thread encodes what waits together and answers each request by [`explain`].
 
-// What users cannot reach does not look as if they could.
-#![warn(unreachable_pub)]
+// What users cannot reach does not look as if they could. Without the feature, what only the tools reach would be listed.
+#![cfg_attr(feature = "internals", warn(unreachable_pub))]
 
 pub mod bundle;
 #[cfg(feature = "cli")]
