@@ -243,7 +243,7 @@ impl Explainer {
 }
 
 /// Neighbours that are taken away before the search for a set is given up.
-const MOST_REMOVED: usize = 200;
+pub(super) const MOST_REMOVED: usize = 200;
 
 /// The fewest parts whose removal leaves less than nothing, largest first; `None` if none do.
 fn shortest_prefix(mut parts: Vec<(u32, f64)>) -> Option<Vec<u32>> {

@@ -11,6 +11,7 @@ mod flip;
 pub mod html;
 mod neighbors;
 mod rationale;
+mod repeats;
 mod rollup;
 mod what_if;
 pub mod wording;
@@ -20,6 +21,7 @@ pub use contrast::{Contrast, WhyNot};
 pub use flip::{Flip, FlipSet};
 pub use neighbors::{EdgeNeighbors, NamedEdge, NamedNeighbor, NeighborQuery};
 pub use rationale::{Citation, Coverage, EdgeExplanation, Explanation, Options, Rationale, RunnerUp};
+pub(crate) use repeats::{Repeats, repeats};
 pub use rollup::{By, Group, RollUp};
 pub use what_if::{Change, changes};
 
