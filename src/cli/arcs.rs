@@ -1,5 +1,6 @@
 //! A parse drawn for a terminal: a word a line, arcs beside them, label and probability at the end.
 
+use super::columns;
 use crate::parse::Parse;
 use crate::treebank::Sentence;
 use std::fmt::Write;
@@ -10,19 +11,20 @@ pub(super) fn draw(sentence: &Sentence, parse: &Parse) -> String {
     forms.extend(sentence.forms());
     let arcs = lanes(&parse.heads);
     let width = arcs.iter().map(|arc| arc.lane + 1).max().unwrap_or(0);
-    let widest = forms.iter().map(|form| form.chars().count()).max().unwrap_or(0);
-    let widest_label = parse.labels.iter().map(|label| label.chars().count()).max().unwrap_or(0);
+    let widest = forms.iter().map(|form| columns::width(form)).max().unwrap_or(0);
+    let widest_label = parse.labels.iter().map(|label| columns::width(label)).max().unwrap_or(0);
     let mut out = String::new();
     for (position, form) in forms.iter().enumerate() {
-        let padding = " ".repeat(widest - form.chars().count());
-        let _ = write!(out, "{position:>4}  {form}{padding} {}", rail(position, &arcs, width));
+        let _ = write!(out, "{position:>4}  {} {}", columns::pad(form, widest), rail(position, &arcs, width));
         if position > 0 {
             let certain = parse.head_probabilities[position].min(parse.label_probabilities[position]);
             let doubt = if certain < 0.8 { "  ?" } else { "" };
             let _ = write!(
                 out,
-                " {:widest_label$}  {:.2} {:.2}{doubt}",
-                parse.labels[position], parse.head_probabilities[position], parse.label_probabilities[position]
+                " {}  {:.2} {:.2}{doubt}",
+                columns::pad(&parse.labels[position], widest_label),
+                parse.head_probabilities[position],
+                parse.label_probabilities[position]
             );
         }
         out.truncate(out.trim_end().len());
@@ -109,6 +111,25 @@ mod tests {
             "   1  We   ◂╮ │ nsubj  0.90 0.95",
             "   2  saw  ◂┴┬╯ root   1.00 1.00",
             "   3  it   ◂─╯  obj    0.50 1.00  ?",
+            "",
+        ];
+        assert_eq!(draw(&sentence, &parse), expected.join("\n"));
+    }
+
+    #[test]
+    fn arcs_begin_in_the_same_column_whatever_the_script() {
+        let sentence = Sentence::from_forms(["猫が", "cafe\u{301}", "👩‍👩‍👧"]);
+        let parse = Parse {
+            heads: vec![0, 2, 0, 2],
+            labels: ["", "nsubj", "root", "obj"].map(String::from).to_vec(),
+            head_probabilities: vec![1.0; 4],
+            label_probabilities: vec![1.0; 4],
+        };
+        let expected = [
+            "   0  ROOT ───╮",
+            "   1  猫が ◂╮ │ nsubj  1.00 1.00",
+            "   2  cafe\u{301} ◂┴┬╯ root   1.00 1.00",
+            "   3  👩‍👩‍👧   ◂─╯  obj    1.00 1.00",
             "",
         ];
         assert_eq!(draw(&sentence, &parse), expected.join("\n"));

@@ -15,9 +15,9 @@ Examples:
   citree check dev.conllu
   citree check windows.conllu --write mended.conllu
 
-Each problem is FILE:LINE:COLUMN, the column from 1 (ID) to 10 (MISC), and shows the sentence
-with the token in brackets. A valid file is written back byte for byte; CR LF, a byte order mark
-and missing or extra blank lines are mended; sentences that cannot be read are left out.
+Each problem is FILE:LINE:COLUMN, the column from 1 (ID) to 10 (MISC), and shows the sentence with the \
+token in brackets. A valid file is written back byte for byte; CR LF, a byte order mark and missing or \
+extra blank lines are mended; sentences that cannot be read are left out.
 
 Exit status: 0 no problem, 1 problems found, 2 the check could not run.")]
 pub(super) struct Args {

@@ -26,7 +26,7 @@ Examples:
   citree demo \"My neighbour bought three bottles of milk.\"
   citree demo --keep /tmp/demo.citree
 
-The trained bundle is kept, and used again by the next demo. At the end, the demo prints commands that
+The trained bundle is kept, and used again by the next demo. At the end, the demo prints commands that \
 work on it.")]
 pub(super) struct Args {
     /// The sentence to parse

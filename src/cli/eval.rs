@@ -13,10 +13,12 @@ Examples:
   citree eval dev.conllu parsed.conllu
   citree eval dev.conllu parsed.conllu --json | jq .with_punctuation.las.f1
 
-The figures marked official are those of the official evaluator (udeval of PyPI's udtools): they
-count punctuation and cut subtypes off labels, so that nsubj:pass counts as nsubj. Papers often
-give others: say which one you cite. The two files may be cut into words differently, as after
-`citree parse --text`; then precision and recall differ. Parses that are not trees are scored too.")]
+The figures marked official are those of the official evaluator (udeval of PyPI's udtools): they count \
+punctuation and cut subtypes off labels, so that nsubj:pass counts as nsubj. Papers often give others: \
+say which one you cite.
+
+The two files may be cut into words differently, as after `citree parse --text`; then precision and \
+recall differ. Parses that are not trees are scored too.")]
 pub(super) struct Args {
     /// The gold trees in CoNLL-U; - is the standard input
     gold: PathBuf,

@@ -1,5 +1,6 @@
 //! `citree explain`: sentences in, parses out, and for every edge the training edges behind it.
 
+mod style;
 mod text;
 
 use super::input::Input;
@@ -7,13 +8,14 @@ use super::machine::Machine;
 use super::parse::decode;
 use super::rule::RuleOptions;
 use crate::bundle::Bundle;
-use crate::explain::{Answer, By, Expected, Explainer, Options, Question, html};
+use crate::explain::{Answer, By, Change, Expected, Explainer, Options, Question, html};
 use crate::parse::{Decode, Settings};
 use crate::treebank::{Sentence, write_sentence};
 use rayon::prelude::*;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use text::Detail;
 
 /// Sentences explained together.
 const CHUNK: usize = 256;
@@ -23,20 +25,23 @@ const CHUNK: usize = 256;
 #[command(after_help = "\
 Examples:
   echo 'She reads old letters.' | citree explain en.citree --text
-  citree explain en.citree dev.conllu --below 0.8               only the suspicious edges
+  citree explain en.citree dev.conllu --below 0.8        the suspicious edges
   citree explain en.citree one.conllu --edge 4 --by label --by genre
-  citree explain en.citree one.conllu --why-not 4:2             why is 2 not the head of 4?
-  citree explain en.citree one.conllu --edge 4 --flip           what would have to be missing?
-  citree explain en.citree one.conllu --without weblog          as if no weblog had been annotated
+  citree explain en.citree one.conllu --why-not 4:2      why is 2 not the head?
+  citree explain en.citree one.conllu --flip             what has to be missing?
+  citree explain en.citree one.conllu --without weblog   without some sentences
   citree explain en.citree dev.conllu --format html > dev.html
 
-Each edge has two decisions, its head and its label. For each: the training edges most similar to it,
-and how much of the evidence and of the margin over the runner-up they carry. By the sum rule every
-training edge counts almost alike, so a few citations illustrate a decision but do not carry it; by
-`--rule nca` near edges count for more, by `--rule knn` only the nearest do.
+Each edge has two decisions: its head and its label. For each, the text shows the training edges most \
+similar to it, and how much of the evidence and of the margin over the runner-up they carry. By the sum \
+rule all training edges count almost alike, so a few citations illustrate a decision but do not carry \
+it. By `--rule nca` near edges count for more, by `--rule knn` only the nearest count.
 
-CoNLL-U output has the citations in MISC: Cite=sent_id:dependent:head,… for the head, CiteLabel for
-the label. JSON has an object a sentence; its form is described in docs/reference/explain.md.")]
+With --why-not or --flip, the text shows only these answers; add --edge or --below for the edges \
+themselves. The output is the same for any number of threads.
+
+CoNLL-U output has the citations in MISC: Cite=sent_id:dependent:head,… for the head and CiteLabel for \
+the label. JSON output has an object a sentence; docs/reference/explain.md describes it.")]
 pub(super) struct Args {
     /// The bundle, as `citree train` made it
     bundle: PathBuf,
@@ -57,16 +62,16 @@ pub(super) struct Args {
     /// Split score and margin by label, document, genre, prefix:N, dependent or head; may be given several times
     #[arg(long, default_value = "label")]
     by: Vec<By>,
-    /// Compare every candidate with every training edge one by one: the same decisions, slowly, and no nearer edge missed
+    /// Compare with every training edge, so that no nearer one is missed; slow, the decisions are the same
     #[arg(long)]
     exact: bool,
-    /// What argues for and against another head, or another label
+    /// Why not this head, or this label: the training edges for and against it; may be given several times
     #[arg(long, value_name = "WORD:HEAD[:LABEL]")]
     why_not: Vec<Expected>,
-    /// As if these training sentences were not there: a sent_id, the beginning of some, or a file with one a line
+    /// Leave training sentences out: a sent_id, the beginning of some, or a file with one a line
     #[arg(long, value_name = "SENTENCES")]
     without: Vec<String>,
-    /// The smallest set of training edges and sentences without which each decision would be another
+    /// Find a smallest set of training edges, and one of sentences, without which each decision would change
     #[arg(long)]
     flip: bool,
     /// mst: the best tree with a single root; greedy: the best head of each word, as in the paper
@@ -80,6 +85,10 @@ pub(super) struct Args {
 
 /// Explains a file or the standard input to the standard output.
 pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
+    let asked = args.flip || !args.why_not.is_empty();
+    if asked && args.format == "conllu" {
+        anyhow::bail!("CoNLL-U has no place for the answers to --why-not and --flip; use --format text, html or json");
+    }
     let rule = args.rule.rule()?;
     let device = args.machine.start()?;
     let settings = Settings { decode: args.decode, aggregate: None, rule, exact: args.exact };
@@ -91,8 +100,17 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
         whole = Some(std::mem::replace(&mut explainer, fewer));
         writeln!(std::io::stderr(), "left out {} of {} training sentences", gone.len(), explainer.edges().sentences())?;
     }
-    let options =
+    let mut options =
         Options { count: args.count as usize, by: args.by.clone(), words: args.edge.clone(), below: args.below };
+    // Text answers what was asked, and explains edges where they are named.
+    let detail = match asked && args.format == "text" && args.edge.is_empty() && args.below.is_none() {
+        true => Detail::Answers,
+        false => Detail::Edges,
+    };
+    if detail == Detail::Answers && !args.flip {
+        // No probability is below 0, so no edge is explained. A flip needs the runner-ups.
+        options.below = Some(0.0);
+    }
     let question = Question { options, why_not: args.why_not.clone(), flip: args.flip };
     // What is asked about a word may be wrong for a later sentence: then nothing must have been written.
     let at_once = args.edge.is_empty() && args.why_not.is_empty() && args.format != "html";
@@ -107,13 +125,16 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
         for (mut sentence, answer) in some.iter().cloned().zip(answers(&explainer, whole.as_ref(), &some, &question)?) {
             let Some(answer) = answer else { continue };
             match args.format.as_str() {
-                "html" => pages.push(answer.explanation),
+                "html" => pages.push(answer),
                 "json" => writeln!(written, "{}", serde_json::to_string(&answer)?)?,
                 "conllu" => {
                     answer.explanation.annotate(&mut sentence);
+                    if let Some(changes) = answer.changes.filter(|changes| !changes.is_empty()) {
+                        sentence.set_comment("changes", &changes.iter().map(changed).collect::<Vec<_>>().join(" "));
+                    }
                     write_sentence(&mut written, &sentence)?;
                 }
-                _ => text::write(&mut written, &answer)?,
+                _ => text::write(&mut written, &answer, detail)?,
             }
         }
         if at_once {
@@ -122,7 +143,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
     }
     if args.format == "html" {
         let title = format!("Explained by {}", args.bundle.file_name().unwrap_or_default().to_string_lossy());
-        written = html::page(&pages, &title).into_bytes();
+        written = html::report(&pages, &title).into_bytes();
     }
     write_out(&mut written)?;
     Ok(ExitCode::SUCCESS)
@@ -138,8 +159,14 @@ pub(super) fn most_doubtful(explainer: &Explainer, sentence: &Sentence, count: u
     let doubtful = (1..analysis.positions()).min_by(|a, b| certain(a).total_cmp(&certain(b)));
     let options = Options { count, words: doubtful.into_iter().collect(), ..Options::default() };
     let answer = explainer.answer(sentence, &analysis, &Question { options, ..Question::default() }, None)?;
-    text::write(&mut written, &answer)?;
+    text::write(&mut written, &answer, Detail::Edges)?;
     Ok(written)
+}
+
+/// A change in a comment: `dependent:head:label>head:label`.
+fn changed(change: &Change) -> String {
+    let ((head, label), (new_head, new_label)) = (&change.with, &change.without);
+    format!("{}:{head}:{label}>{new_head}:{new_label}", change.dependent)
 }
 
 fn write_out(written: &mut Vec<u8>) -> anyhow::Result<()> {

@@ -15,8 +15,8 @@ Examples:
   citree fetch UD_Turkish-IMST --release 2.7 --into treebanks
   citree fetch UD_Klingon-TNG --release 2.18 --code tlh_tng
 
-The files go into DIR/TREEBANK-rRELEASE; those already there are left as they are, so the same
-command goes on where a broken one stopped. The paths of the files written are printed, one a line.
+The files go into DIR/TREEBANK-rRELEASE; those already there are left as they are, so the same command \
+goes on where a broken one stopped. The paths of the files written are printed, one a line. \
 Proxies are taken from HTTPS_PROXY and NO_PROXY.")]
 pub(super) struct Args {
     /// The treebank by its full name, such as UD_English-EWT

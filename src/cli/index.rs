@@ -18,9 +18,9 @@ use std::process::ExitCode;
 Examples:
   citree index en.citree --treebank en_ewt-ud-train.conllu
 
-`citree train` does this at its end. Do it again for a bundle without an index, or to cite from another
-treebank than the one trained on. The new index replaces the old one only when it is whole: programs that
-use the old one go on with it, and Ctrl-C leaves it as it was.")]
+`citree train` does this at its end. Do it again for a bundle without an index, or to cite from another \
+treebank than the one trained on. The new index replaces the old one only when it is whole: programs \
+that use the old one go on with it, and Ctrl-C leaves it as it was.")]
 pub(super) struct Args {
     /// The bundle, as `citree train` made it
     bundle: PathBuf,

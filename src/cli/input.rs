@@ -1,5 +1,6 @@
 //! Sentences as the user gives them: a CoNLL-U file, plain text, or the standard input.
 
+use crate::Error;
 use crate::parse::Parser;
 use crate::treebank::{Sentence, open};
 use std::io::{BufRead, BufReader, IsTerminal};
@@ -23,7 +24,12 @@ impl Input {
         parser: &'a Parser,
     ) -> anyhow::Result<Box<dyn Iterator<Item = anyhow::Result<Sentence>> + 'a>> {
         if !self.text {
-            return Ok(Box::new(open(&self.file)?.map(|sentence| Ok(sentence?))));
+            let mut first = true;
+            let sentence = move |sentence: crate::error::Result<Sentence>| {
+                let first = std::mem::take(&mut first);
+                sentence.map_err(|error| if first { with_hint(error) } else { error.into() })
+            };
+            return Ok(Box::new(open(&self.file)?.map(sentence)));
         }
         let sentence = move |(number, line): (usize, std::io::Result<String>)| match line {
             Ok(line) if line.trim().is_empty() => None,
@@ -33,9 +39,25 @@ impl Input {
         Ok(Box::new(lines(&self.file)?.enumerate().filter_map(sentence)))
     }
 
+    /// Whether the input is plain text.
+    pub fn is_text(&self) -> bool {
+        self.text
+    }
+
     /// Whether a person types the sentences.
     pub(super) fn is_typed(&self) -> bool {
         self.file == Path::new("-") && std::io::stdin().is_terminal()
+    }
+}
+
+/// The error; a hint instead where the input begins with a line without any tab, as plain text does.
+fn with_hint(error: Error) -> anyhow::Error {
+    match error {
+        Error::Treebank { file, line, found, .. } if found.as_ref() == "the line has 1 column" => anyhow::anyhow!(
+            "{}:{line}: the line has no tab, so the input is not CoNLL-U; did you mean --text?",
+            file.display()
+        ),
+        error => error.into(),
     }
 }
 
@@ -45,4 +67,26 @@ fn lines(path: &Path) -> anyhow::Result<Box<dyn Iterator<Item = std::io::Result<
     }
     let file = std::fs::File::open(path).map_err(|e| anyhow::anyhow!("{}: {e}", path.display()))?;
     Ok(Box::new(BufReader::new(file).lines()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::treebank::Reader;
+
+    fn message(text: &str) -> String {
+        let first = Reader::new(text.as_bytes(), "input").next();
+        with_hint(first.and_then(Result::err).expect("the input is wrong")).to_string()
+    }
+
+    #[test]
+    fn plain_text_read_as_conllu_names_the_option_for_it() {
+        let expected = "input:2: the line has no tab, so the input is not CoNLL-U; did you mean --text?";
+        assert_eq!(message("# a comment\nShe reads.\n"), expected);
+    }
+
+    #[test]
+    fn conllu_with_too_few_columns_is_not_taken_for_text() {
+        assert!(!message("1\tShe\n\n").contains("--text"));
+    }
 }

@@ -25,24 +25,24 @@ Experiments:
   domains       trained on one genre, tested on each of the others (Table 4)
   support-size  UAS by the number of support sentences (Table 5)
   subclass      whether the nearest training edge has the right label (Table 6)
-  hubs          which training edges are cited most, and why (Table 9 and its figure)
-  neighbors     edges and the training edge nearest to each, drawn (Tables 7 and 8)
+  hubs          which training edges are cited most, and why (Table 9)
+  neighbors     edges and the training edge nearest to each (Tables 7 and 8)
   rules         sum, mean, NCA and kNN: accuracy, coverage, flip sets
   all           all that the treebank allows
 
 Examples:
-  citree lab systems lab/ --train en_ewt-ud-train.conllu --dev en_ewt-ud-dev.conllu --seeds 1,2,3
-  citree lab domains lab/ --train T.conllu --dev D.conllu --source answers --epochs 30
+  citree lab systems lab/ --train T.conllu --dev D.conllu --seeds 1,2,3
+  citree lab domains lab/ --train T.conllu --dev D.conllu --source answers
   citree lab rules lab/ --train T.conllu --dev D.conllu --bundle near.citree
-  citree lab all lab/ --train T.conllu --dev D.conllu --bert minilm/ --bert-layers mix --seeds 1
+  citree lab all lab/ --train T.conllu --dev D.conllu --bert minilm/ --seeds 1
 
-An experiment writes LAB/EXPERIMENT/: report.md (the tables beside the paper's figures), report.json,
-a CSV for each table, drawings as SVG. Trained models are kept in LAB/trained/ and what was measured
-in LAB/measured/, so that experiments share them, and the same command again skips what is done: after
-Ctrl-C it goes on. Trainings run side by side, one thread each. Other settings train anew, in the same
+An experiment writes LAB/EXPERIMENT/: report.md (the tables beside the paper's figures), report.json, a \
+CSV for each table, drawings as SVG. Trained models are kept in LAB/trained/ and what was measured in \
+LAB/measured/, so that experiments share them, and the same command again skips what is done: after \
+Ctrl-C it goes on. Trainings run side by side, one thread each. Other settings train anew, in the same \
 folder if you like, whose reports they replace; another treebank, BERT or word vectors get their own.
 
-This takes hours on a large treebank: six systems are four trainings of heads and four of labels for
+This takes hours on a large treebank: six systems are four trainings of heads and four of labels for \
 every seed.")]
 pub(super) struct Args {
     /// systems, domains, support-size, subclass, hubs, neighbors, rules or all

@@ -8,7 +8,7 @@ pub(super) struct Machine {
     /// Where to compute: auto, cpu, cuda, cuda:N or metal
     #[arg(long, value_name = "DEVICE", default_value = "auto", help_heading = "Machine")]
     device: String,
-    /// Threads to use [default: one per core]; the result is the same for any number
+    /// Threads to use [default: one per core]
     #[arg(long, value_name = "N", help_heading = "Machine")]
     threads: Option<std::num::NonZeroUsize>,
 }

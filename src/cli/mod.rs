@@ -2,6 +2,7 @@
 
 mod arcs;
 mod check;
+mod columns;
 mod completions;
 mod demo;
 mod eval;
@@ -36,13 +37,13 @@ use std::process::ExitCode;
     version = env!("CITREE_VERSION"),
     after_help = "\
 Start here:
-  citree demo                                     train, parse and explain, in under a minute
-  citree fetch UD_English-EWT --release 2.7       get a real treebank
+  citree demo                                  train, parse and explain at once
+  citree fetch UD_English-EWT --release 2.7    get a real treebank
   citree train --train T.conllu --dev D.conllu en.citree
   echo 'She reads old letters.' | citree explain en.citree --text
-  citree serve en.citree                          a page to type sentences into, and an API
+  citree serve en.citree                       a page for sentences, and an API
 
-Results go to the standard output, everything else to the standard error; - is the standard input.
+Results go to the standard output, everything else to the standard error; - is the standard input. \
 Exit codes: 0 done, 1 done but problems were found, 2 could not be done, 130 interrupted."
 )]
 struct Cli {

@@ -5,13 +5,14 @@ mod npy;
 #[cfg(feature = "parquet")]
 mod parquet;
 
+use super::input::Input;
 use super::machine::Machine;
 use super::progress::sentence_counter;
 use crate::Task;
 use crate::bundle::Bundle;
 use crate::evidence::TrainingEdges;
 use crate::explain::{EdgeNeighbors, NeighborQuery};
-use crate::treebank::{Sentence, open};
+use crate::treebank::Sentence;
 use std::io::{BufWriter, IsTerminal};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -24,21 +25,23 @@ const CHUNK: usize = 1024;
 #[command(after_help = "\
 Examples:
   citree neighbors en.citree dev.conllu > neighbors.jsonl
-  citree neighbors en.citree dev.conllu --gold --count 100 --format parquet > neighbors.parquet
-  citree neighbors en.citree train.conllu --gold --others | jq 'select(.neighbors[0].label != .label)'
+  citree neighbors en.citree dev.conllu --gold --format parquet > near.parquet
+  citree neighbors en.citree train.conllu --gold --others \\
+    | jq 'select(.neighbors[0].label != .label)'
 
-The last one lists the edges of the training treebank whose nearest other edge has another label: a place to
-look for inconsistent annotation.
+The last one lists the edges of the training treebank whose nearest other edge has another label: a \
+place to look for inconsistent annotation.
 
-Formats: jsonl, a line an edge; parquet, a row a neighbour; npy, a structured array with a row an edge, where
-edge 4294967295 stands for no neighbour. Similarities are exact; that no nearer edge was missed is certain
-with --exact, and otherwise as likely as the recall that `citree info` shows.")]
+Formats: jsonl, a line an edge; parquet, a row a neighbour; npy, a structured array with a row an edge, \
+where edge 4294967295 stands for no neighbour.
+
+Similarities are exact. That no nearer edge was missed is certain with --exact, and otherwise as likely \
+as the recall that `citree info` shows. The output is the same for any number of threads.")]
 pub(super) struct Args {
     /// The bundle, as `citree train` made it
     bundle: PathBuf,
-    /// The sentences in CoNLL-U; - is the standard input
-    #[arg(default_value = "-")]
-    file: PathBuf,
+    #[command(flatten)]
+    input: Input,
     /// How many neighbours of each edge
     #[arg(long, short, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     count: u32,
@@ -95,6 +98,9 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
     if args.format != "jsonl" && std::io::stdout().is_terminal() {
         anyhow::bail!("{} is not for a terminal; send it to a file: > neighbors.{0}", args.format);
     }
+    if args.gold && args.input.is_text() {
+        anyhow::bail!("plain text has no edges of its own; leave --gold out, or give CoNLL-U without --text");
+    }
     let device = args.machine.start()?;
     let explainer = Bundle::open_on(&args.bundle, &device)?.explainer()?;
     let out = BufWriter::new(std::io::stdout());
@@ -117,10 +123,10 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
         others: args.others,
     };
     let bar = sentence_counter()?;
-    let mut reader = open(&args.file)?;
+    let mut reader = args.input.sentences(explainer.parser())?;
     let mut number = 0;
     loop {
-        let sentences: Vec<Sentence> = reader.by_ref().take(CHUNK).collect::<Result<_, _>>()?;
+        let sentences: Vec<Sentence> = reader.by_ref().take(CHUNK).collect::<anyhow::Result<_>>()?;
         if sentences.is_empty() {
             break;
         }

@@ -26,10 +26,11 @@ Examples:
   echo \"I don't know where she went.\" | citree parse en.citree --text
   citree parse en.citree --text --format arcs notes.txt
   citree parse en.citree input.conllu --scores | grep HeadProb=0
-  citree parse en.citree input.conllu --rule knn     decide by the ten nearest training edges alone
+  citree parse en.citree input.conllu --rule knn    only the ten nearest edges
 
-CoNLL-U input keeps everything but HEAD, DEPREL and DEPS, which are replaced. With --scores, MISC
-says how probable each head (HeadProb) and label (LabelProb) is among its alternatives.")]
+CoNLL-U input keeps everything but HEAD, DEPREL and DEPS, which are replaced. With --scores, MISC says \
+how probable each head (HeadProb) and label (LabelProb) is among its alternatives. The output is the \
+same for any number of threads.")]
 pub(super) struct Args {
     /// The bundle, as `citree train` made it
     bundle: PathBuf,

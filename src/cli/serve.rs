@@ -16,17 +16,22 @@ use std::time::Duration;
 #[command(after_help = "\
 Examples:
   citree serve en.citree
-  citree serve en.citree --listen 127.0.0.1:0         on any free port, which is printed
-  curl -s localhost:8080/v1/parse -H 'content-type: text/plain' -d 'She reads old letters.'
+  citree serve en.citree --listen 127.0.0.1:0     on a free port, which is printed
+  curl -s localhost:8080/v1/parse -H 'content-type: text/plain' \\
+    -d 'She reads old letters.'
   curl -s localhost:8080/v1/explain -H 'content-type: application/json' \\
     -d '{\"text\": \"She reads old letters.\", \"edges\": [4], \"count\": 5}'
 
-The address is printed on the standard output once requests are taken. /openapi.json and docs/reference/api.md
-describe the API. It has no password and no encryption: it listens on this machine alone unless --listen says otherwise, and for
-others it belongs behind a proxy that has both; tell it the name it is known by there with --host.
+The address is printed on the standard output once requests are taken. /openapi.json and \
+docs/reference/api.md describe the API. Requests that arrive together are computed in one batch, so \
+scores can differ in their last digits between runs; --max-batch 1 avoids that.
 
-A new index of the bundle (`citree index`) is served as soon as it is built. Ctrl-C or SIGTERM finishes open requests and
-ends with exit status 0; a second one ends at once.")]
+The server has no password and no encryption. It listens on this machine alone unless --listen says \
+otherwise. For others, put it behind a proxy that has both, and give the name it is known by there with \
+--host.
+
+A new index of the bundle (`citree index`) is served as soon as it is built. Ctrl-C or SIGTERM finishes \
+open requests and ends with exit status 0; a second one ends at once.")]
 pub(super) struct Args {
     /// The bundle, as `citree train` made it
     bundle: PathBuf,

@@ -17,22 +17,24 @@ use std::process::ExitCode;
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
-  citree train --train en_ewt-ud-train.conllu --dev en_ewt-ud-dev.conllu en.citree
-  citree train --train T.conllu --dev D.conllu --system WWd --epochs 30 weights.citree
-  citree train --train T.conllu --dev D.conllu en.citree --resume     after Ctrl-C or a crash
-  citree train --train T.conllu --dev D.conllu --init en.citree --rule nca --epochs 4 near.citree
-  citree train --train T.conllu --dev D.conllu --word-vectors glove.txt.gz en.citree
-  citree train --train T.conllu --dev D.conllu --preset joint --bert minilm/ --bert-train en.citree
+  citree train --train T.conllu --dev D.conllu en.citree
+  citree train --train T.conllu --dev D.conllu en.citree --resume
+  citree train --train T.conllu --dev D.conllu --system WWd weights.citree
+  citree train --train T.conllu --dev D.conllu --word-vectors v.txt.gz en.citree
+  citree train --train T.conllu --dev D.conllu --init en.citree --rule nca \\
+    --epochs 4 near.citree
+  citree train --train T.conllu --dev D.conllu --preset joint --bert minilm/ \\
+    --bert-train en.citree
 
-Two models are trained one after the other: heads, then labels; with --share-encoder (and --preset
-joint) both at once. The best epoch on the dev set is kept. A checkpoint is written after every epoch
+Two models are trained one after the other: heads, then labels; with --share-encoder (and --preset \
+joint) both at once. The best epoch on the dev set is kept. A checkpoint is written after every epoch \
 and on Ctrl-C; --resume goes on from it to the result that an undisturbed run would have had.
 
-In the bundle: model/ (what `citree parse` needs), index/ (the training edges that `citree explain`
-cites), pretrained/ (word vectors and BERT, where it has them), metrics.jsonl (a line an epoch) and
+In the bundle: model/ (what `citree parse` needs), index/ (the training edges that `citree explain` \
+cites), pretrained/ (word vectors and BERT, where it has them), metrics.jsonl (a line an epoch) and \
 curve.svg (the learning curve).
 
-What a frozen BERT says of the treebanks is computed once and kept in a cache (two bytes a number: some
+The output of a frozen BERT on the treebanks is computed once and cached (two bytes a number: some \
 1.2 GB for all layers of a small BERT on 230,000 words), so that the next training starts at once.
 
 A configuration file holds any of the keys that BUNDLE/model/config.toml shows, for example:

@@ -229,12 +229,13 @@ impl Explainer {
         let mut order: Vec<(u32, f64)> = parts.into_iter().filter(|(_, part)| *part > 0.0).collect();
         order.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
         let by_part: Vec<u32> = order.into_iter().map(|(sentence, _)| sentence).collect();
-        let mut seen = HashSet::new();
-        let of_edges = || removed.iter().filter_map(|&edge| sentence(edge)).filter(|sentence| seen.insert(*sentence));
-        match self.first_sentences(by_part, chosen, rival)? {
-            None => self.first_sentences(of_edges().collect(), chosen, rival),
-            found => Ok(found),
+        let found = self.first_sentences(by_part, chosen, rival)?;
+        if found.is_some() {
+            return Ok(found);
         }
+        let mut seen = HashSet::new();
+        let of_edges = removed.iter().filter_map(|&edge| sentence(edge)).filter(|sentence| seen.insert(*sentence));
+        self.first_sentences(of_edges.collect(), chosen, rival)
     }
 
     /// As many of the first sentences as flip the decision, while one fewer does not; `None` if not even all do.
@@ -257,7 +258,7 @@ impl Explainer {
 }
 
 /// Neighbours that are taken away before the search for a set is given up.
-const MOST_REMOVED: usize = 200;
+pub(super) const MOST_REMOVED: usize = 200;
 
 /// The fewest parts whose removal leaves less than nothing, largest first; `None` if none do.
 fn shortest_prefix(mut parts: Vec<(u32, f64)>) -> Option<Vec<u32>> {

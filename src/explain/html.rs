@@ -1,15 +1,18 @@
 //! Explanations as one self-contained web page: trees whose edges open to show the training edges behind them.
 
+mod answers;
 mod arcs;
+mod citations;
 mod layout;
 mod panel;
+mod rows;
 mod snippet;
 mod tree;
 pub mod view;
 mod wording;
 
-use super::Explanation;
 use super::wording::count;
+use super::{Answer, Explanation};
 pub(crate) use layout::{runs_right_to_left, text_width};
 pub(crate) use snippet::{Room, Snippet};
 pub(crate) use tree::Tree;
@@ -34,8 +37,19 @@ enum Links<'a> {
 
 /// A web page that shows explained sentences; it needs no other file and no network.
 pub fn page(explanations: &[Explanation], title: &str) -> String {
-    let sentences: String =
-        explanations.iter().zip(1..).map(|(explanation, place)| sentence(explanation, place)).collect();
+    let sentences = explanations.iter().zip(1..).map(|(explanation, place)| sentence(explanation, place, ""));
+    let sentences: String = sentences.collect();
+    whole(&explanations.iter().collect::<Vec<_>>(), &sentences, title)
+}
+
+/// The same, with the answers to what was asked about each sentence.
+pub fn report(answers: &[Answer], title: &str) -> String {
+    let sentence = |(answer, place): (&Answer, usize)| sentence(&answer.explanation, place, &answers::answers(answer));
+    let sentences: String = answers.iter().zip(1..).map(sentence).collect();
+    whole(&answers.iter().map(|answer| &answer.explanation).collect::<Vec<_>>(), &sentences, title)
+}
+
+fn whole(explanations: &[&Explanation], sentences: &str, title: &str) -> String {
     let title = escape(title);
     format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
@@ -56,8 +70,8 @@ pub fn svg(explanation: &Explanation) -> String {
 }
 
 /// What there is to see, and how to read it.
-fn summary(explanations: &[Explanation]) -> String {
-    let total = |number: &dyn Fn(&Explanation) -> usize| explanations.iter().map(number).sum::<usize>();
+fn summary(explanations: &[&Explanation]) -> String {
+    let total = |number: &dyn Fn(&Explanation) -> usize| explanations.iter().map(|one| number(one)).sum::<usize>();
     let words = total(&|explanation| explanation.words.len());
     let explained = total(&|explanation| explanation.edges.len());
     let suspicious = total(&|explanation| Tree::from(explanation).suspicious());
@@ -82,11 +96,11 @@ fn summary(explanations: &[Explanation]) -> String {
     if suspicious > 0 {
         legends.push_str(&legend("doubtful", "obj ? 62 %", "suspicious: head or label below 80 %"));
     }
-    let unlikely = |explanation: &&Explanation| {
-        let tree = Tree::from(*explanation);
+    let unlikely = |explanation: &Explanation| {
+        let tree = Tree::from(explanation);
         (1..=tree.words.len()).any(|word| tree.certainty(word) < 0.5)
     };
-    if explanations.iter().any(|explanation| unlikely(&explanation)) {
+    if explanations.iter().any(|explanation| unlikely(explanation)) {
         legends.push_str(&legend("doubtful unlikely", "obj ? 31 %", "below 50 %"));
     }
     if explained < words {
@@ -102,8 +116,8 @@ fn summary(explanations: &[Explanation]) -> String {
     )
 }
 
-/// A sentence: its name, its tree, and a panel for each explained edge.
-fn sentence(explanation: &Explanation, place: usize) -> String {
+/// A sentence: its name, its tree, answers to what was asked, and a panel for each explained edge.
+fn sentence(explanation: &Explanation, place: usize, answers: &str) -> String {
     let name = match &explanation.sent_id {
         Some(sent_id) => isolated(sent_id),
         None => format!("Sentence {place}"),
@@ -121,7 +135,7 @@ fn sentence(explanation: &Explanation, place: usize) -> String {
     let explained: Vec<usize> = explanation.edges.iter().map(|edge| edge.dependent).collect();
     let panels: String = explanation.edges.iter().map(|edge| panel::panel(explanation, edge, place)).collect();
     format!(
-        "<article class=\"sentence\" id=\"s{place}\">\n<header><h2>{name}</h2><p class=\"soft\">{}</p></header>\n{}{panels}\
+        "<article class=\"sentence\" id=\"s{place}\">\n<header><h2>{name}</h2><p class=\"soft\">{}</p></header>\n{}{answers}{panels}\
          </article>\n",
         remarks.join(", "),
         arcs::tree(&tree, Links::Panels { place, explained: &explained }),

@@ -1,5 +1,12 @@
 //! Numbers and findings in plain words, the same wherever they are shown.
 
+mod answers;
+
+pub use answers::{
+    MOST_IS_MISSING, MOST_OF_ALL, change, change_count, chosen_by_tree, contrast, flip, flip_by_tree, flip_sentences,
+    no_alternative,
+};
+
 use super::{Coverage, Rationale, RollUp};
 
 /// From this share on, citations carry nearly all of a decision.
@@ -32,9 +39,16 @@ pub(crate) fn number(value: f64) -> String {
         0.0 => 0,
         1000.0.. => 0,
         1e-6.. => (3 - size.log10().floor() as i32).clamp(0, 9) as usize,
-        _ => return format!("{sign}{size:.1e}"),
+        _ => return format!("{sign}{}", format!("{size:.1e}").replace('-', "−")),
     };
     format!("{sign}{size:.digits$}")
+}
+
+/// A number with so many decimals.
+pub fn fixed(value: f64, decimals: usize) -> String {
+    let size = format!("{:.decimals$}", value.abs());
+    let negative = value < 0.0 && size.bytes().any(|digit| matches!(digit, b'1'..=b'9'));
+    if negative { format!("−{size}") } else { size }
 }
 
 /// The same with its sign even where it is positive.
@@ -49,6 +63,17 @@ pub(crate) fn count(value: u64) -> String {
     groups.join(",")
 }
 
+/// What a share above 100 % or below 0 means.
+pub const UNUSUAL_SHARES: &str =
+    "Parts for and against add up to the margin, so a part can be above 100 % of it or below 0.";
+
+/// Whether a share that is shown for a decision is above 100 % or below 0.
+pub fn has_unusual_shares(rationale: &Rationale) -> bool {
+    let groups = rationale.roll_ups.iter().flat_map(|roll_up| &roll_up.groups).filter_map(|group| group.margin_share);
+    let shares = rationale.coverage.margin.into_iter().chain(groups);
+    !rationale.is_chosen_by_tree() && shares.into_iter().any(|share| !(0.0..=1.0).contains(&share))
+}
+
 /// How far the citations carry a decision, in one sentence; `rival` is the runner-up's name.
 pub fn coverage(rationale: &Rationale, rival: Option<&str>) -> String {
     let Coverage { score, margin, cited, of, .. } = rationale.coverage;
@@ -59,9 +84,11 @@ pub fn coverage(rationale: &Rationale, rival: Option<&str>) -> String {
         1 => ("The one cited edge".to_string(), "carries", "it"),
         _ => (format!("The {} cited edges", count(cited as u64)), "carry", "they"),
     };
-    let lead = match (margin, rival) {
-        (Some(margin), Some(rival)) => format!(" and {} of the margin over {rival}", percent(margin)),
-        _ => String::new(),
+    // Where the runner-up is ahead there is no lead that edges could have a share of.
+    let margin = margin.zip(rival).filter(|_| !rationale.is_chosen_by_tree());
+    let lead = match margin {
+        Some((margin, rival)) => format!(" and {} of the margin over {rival}", percent(margin)),
+        None => String::new(),
     };
     let verdict = verdict(score, margin, cited == 1);
     let counted = if of == 1 { "1 training edge counts".to_string() } else { format!("{} count", edges(of)) };
@@ -72,17 +99,23 @@ fn edges(of: u64) -> String {
     format!("{} training edges", count(of))
 }
 
-fn verdict(score: f64, margin: Option<f64>, single: bool) -> &'static str {
-    let margin = margin.unwrap_or(score);
-    let pick = |one, many| if single { one } else { many };
+fn verdict(score: f64, margin: Option<(f64, &str)>, single: bool) -> String {
+    let rival = margin.map_or("", |(_, rival)| rival);
+    let margin = margin.map_or(score, |(margin, _)| margin);
+    let (carry, illustrate, speak, they, do_not) = match single {
+        true => ("carries", "illustrates", "speaks", "it", "does not"),
+        false => ("carry", "illustrate", "speak", "they", "do not"),
+    };
     if score.min(margin) >= NEARLY_ALL {
-        pick("carries nearly all of this decision", "carry nearly all of this decision")
+        format!("{carry} nearly all of this decision")
     } else if score.abs().max(margin.abs()) < ILLUSTRATION {
-        pick("illustrates this decision, it does not carry it", "illustrate this decision, they do not carry it")
+        format!("{illustrate} this decision, {they} {do_not} carry it")
     } else if margin < 0.0 {
-        pick("speaks for this choice, but not for its lead", "speak for this choice, but not for its lead")
+        format!("{speak} for this choice, but not for its lead")
+    } else if margin > 1.0 {
+        format!("{carry} more than the whole margin; the other edges together speak for {rival}")
     } else {
-        pick("carries part of this decision", "carry part of this decision")
+        format!("{carry} part of this decision")
     }
 }
 
@@ -99,81 +132,28 @@ pub fn completeness(coverage: &Coverage) -> String {
     }
 }
 
+impl Rationale {
+    /// Whether the runner-up has the higher score, so that only the tree as a whole speaks for what was chosen.
+    pub fn is_chosen_by_tree(&self) -> bool {
+        self.runner_up.as_ref().is_some_and(|second| second.margin < 0.0)
+    }
+}
+
 impl RollUp {
-    /// The groups with their shares of the margin, or of the evidence where nothing was second.
+    /// The groups with their shares of the margin, or of the evidence where nothing was second. Of a margin below zero
+    /// there are no shares: then the parts themselves.
     pub fn in_words(&self) -> String {
         let plus = |share: f64| if share > 0.0 { "+" } else { "" };
-        let groups = self.groups.iter().map(|group| match group.margin_share {
-            Some(share) => format!("{} {}{}", group.name, plus(share), percent(share)),
-            None => format!("{} {}", group.name, percent(group.share)),
+        let groups = self.groups.iter().map(|group| match (group.margin, group.margin_share) {
+            (Some(part), _) if self.margin.is_some_and(|margin| margin < 0.0) => {
+                format!("{} {}", group.name, signed(part))
+            }
+            (_, Some(share)) => format!("{} {}{}", group.name, plus(share), percent(share)),
+            _ => format!("{} {}", group.name, percent(group.share)),
         });
         groups.collect::<Vec<_>>().join(", ")
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn rationale(score: f64, margin: Option<f64>, cited: usize, of: u64) -> Rationale {
-        let coverage = Coverage { score, margin, cited, of, exact: false, recall: Some(0.9834) };
-        Rationale { score: 1.0, probability: 0.5, runner_up: None, citations: vec![], coverage, roll_ups: vec![] }
-    }
-
-    #[test]
-    fn percentages_keep_what_matters_and_never_round_to_none_or_all() {
-        let percentages = [0.0, 1.0, 0.9732, 0.99999, 0.0042, 0.000051, 1e-9, -0.031, 3.12, f64::NAN].map(percent);
-        let expected = [
-            "0 %",
-            "100 %",
-            "97.3 %",
-            "over 99.9 %",
-            "0.42 %",
-            "0.005 %",
-            "under 0.000001 %",
-            "−3.1 %",
-            "312.0 %",
-            "–",
-        ];
-        assert_eq!(percentages, expected);
-    }
-
-    #[test]
-    fn numbers_have_four_digits_that_count_and_a_true_minus() {
-        let numbers = [0.0, 12.345678, -0.00123456, 204_585.4, 1.0, 3.2e-9].map(number);
-        assert_eq!(numbers, ["0", "12.35", "−0.001235", "204585", "1.000", "3.2e-9"]);
-        assert_eq!((signed(0.5), signed(-0.5)), ("+0.5000".to_string(), "−0.5000".to_string()));
-        assert_eq!([7, 999, 1000, 204_585, 1_000_000].map(count), ["7", "999", "1,000", "204,585", "1,000,000"]);
-    }
-
-    #[test]
-    fn the_words_for_coverage_follow_the_shares() {
-        let say = |rationale: Rationale, rival| coverage(&rationale, rival);
-        assert_eq!(
-            say(rationale(0.000051, Some(0.000042), 10, 204_585), Some("‘saw’")),
-            "The 10 cited edges carry 0.005 % of the evidence and 0.004 % of the margin over ‘saw’ (204,585 training \
-             edges count): they illustrate this decision, they do not carry it."
-        );
-        assert!(
-            say(rationale(0.97, Some(0.99), 10, 50), Some("x")).ends_with("they carry nearly all of this decision.")
-        );
-        assert!(say(rationale(0.97, Some(0.4), 10, 50), Some("x")).ends_with("they carry part of this decision."));
-        assert!(say(rationale(0.5, Some(-0.4), 10, 50), Some("x")).ends_with("but not for its lead."));
-        assert_eq!(
-            say(rationale(1.0, None, 1, 1), None),
-            "The one cited edge carries 100 % of the evidence (1 training edge counts): it carries nearly all of this \
-             decision."
-        );
-        assert_eq!(say(rationale(0.0, None, 0, 9), None), "No training edge is cited (9 training edges count).");
-    }
-
-    #[test]
-    fn a_search_says_what_it_finds() {
-        let mut coverage = rationale(0.1, None, 1, 1).coverage;
-        assert!(completeness(&coverage).contains("98.3 % of the nearest"));
-        coverage.recall = None;
-        assert!(completeness(&coverage).contains("not measured"));
-        coverage.exact = true;
-        assert!(completeness(&coverage).starts_with("Exact"));
-    }
-}
+mod tests;

@@ -126,10 +126,7 @@ fn explained(context: &Context<'_>, question: &Question, format: Format, title: 
             answer.explanation.annotate(&mut sentence);
             sentence
         })),
-        Format::Html => {
-            let explanations: Vec<_> = answer.into_iter().map(|answer| answer.explanation).collect();
-            Ok(Reply::html(html::page(&explanations, title)))
-        }
+        Format::Html => Ok(Reply::html(html::report(&answer, title))),
         Format::Svg => {
             let first = answer.first().ok_or_else(|| Problem::unfit("there is no word in it"))?;
             let kind = "image/svg+xml";

@@ -3,7 +3,10 @@
 use super::layout::Layout;
 use super::tree::Tree;
 use super::wording::escape;
-use super::{Links, anchor};
+use super::{Links, anchor, rows};
+
+/// A drawing wider than this, which is the width of the page, is made from top to bottom instead.
+const WIDEST: f32 = 1140.0;
 
 /// Room for words and their numbers, below all arcs.
 const BOTTOM: f32 = 48.0;
@@ -14,6 +17,9 @@ const STYLE: &str = include_str!("svg.css");
 /// Draws a sentence inside a page.
 pub(super) fn tree(tree: &Tree<'_>, links: Links<'_>) -> String {
     let layout = Layout::new(tree);
+    if layout.width > WIDEST {
+        return rows::tree(tree, links);
+    }
     let direction = if layout.mirrored { "rtl" } else { "ltr" };
     format!(
         "<div class=\"tree\" dir=\"{direction}\"><svg {} role=\"group\" aria-label=\"Dependency tree\">\n{}</svg></div>\n",
@@ -40,11 +46,11 @@ fn size(layout: &Layout) -> String {
 }
 
 fn edges(tree: &Tree<'_>, layout: &Layout, links: Links<'_>) -> String {
-    (1..=tree.words.len()).map(|word| edge(tree, layout, links, word)).collect()
+    (1..=tree.words.len()).map(|word| linked(tree, links, word, &edge(tree, layout, word))).collect()
 }
 
-/// The arc into a word, with the word: a link to its explanation, where there is one.
-fn edge(tree: &Tree<'_>, layout: &Layout, links: Links<'_>, word: usize) -> String {
+/// The arc into a word, with the word.
+fn edge(tree: &Tree<'_>, layout: &Layout, word: usize) -> String {
     let head = layout.heads[word];
     let (foot, base) = (layout.x(layout.feet[word].1), layout.base);
     let (path, label_x, label_y) = match head {
@@ -56,7 +62,7 @@ fn edge(tree: &Tree<'_>, layout: &Layout, links: Links<'_>, word: usize) -> Stri
     let label = escape(&layout.labels[word]);
     let pill = layout.pills[word];
     let (x, half, word_y) = (layout.x(layout.centers[word]), layout.widths[word] / 2.0, base + 22.0);
-    let drawing = format!(
+    format!(
         "<path class=\"reach\" d=\"{path}\"/><path class=\"arc\" d=\"{path}\"/>\
          <path class=\"tip\" d=\"M{:.1} {:.1}h9l-4.5 8z\"/>{top}\
          <rect class=\"pill\" x=\"{:.1}\" y=\"{:.1}\" width=\"{pill:.1}\" height=\"18\" rx=\"9\"/>\
@@ -74,7 +80,11 @@ fn edge(tree: &Tree<'_>, layout: &Layout, links: Links<'_>, word: usize) -> Stri
         2.0 * half,
         escape(&tree.words[word - 1]),
         base + 38.0,
-    );
+    )
+}
+
+/// What is drawn of an edge as a link to its explanation, where there is one.
+pub(super) fn linked(tree: &Tree<'_>, links: Links<'_>, word: usize, drawing: &str) -> String {
     let shade = tree.shade(word);
     let spoken = escape(&tree.spoken(word));
     match links {

@@ -100,7 +100,7 @@ impl Layout {
 }
 
 /// The arcs that end at each word, by their dependents, in the order that keeps them from crossing at that word.
-fn ends(heads: &[usize]) -> Vec<Vec<usize>> {
+pub(super) fn ends(heads: &[usize]) -> Vec<Vec<usize>> {
     let mut ends = vec![Vec::new(); heads.len()];
     for (dependent, &head) in heads.iter().enumerate().skip(1) {
         ends[dependent].push(dependent);
@@ -123,7 +123,7 @@ fn ends(heads: &[usize]) -> Vec<Vec<usize>> {
 }
 
 /// How high each arc must be to pass over all shorter ones that it meets.
-fn levels(heads: &[usize]) -> Vec<usize> {
+pub(super) fn levels(heads: &[usize]) -> Vec<usize> {
     let span = |dependent: usize| (dependent.min(heads[dependent]), dependent.max(heads[dependent]));
     let mut arcs: Vec<usize> = (1..heads.len()).filter(|&dependent| heads[dependent] > 0).collect();
     arcs.sort_by_key(|&dependent| (span(dependent).1 - span(dependent).0, dependent));

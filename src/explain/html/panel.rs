@@ -1,14 +1,13 @@
 //! Why an edge has its head, why its label, and the training edges behind both.
 
+use super::anchor;
+use super::citations::{Part, citations};
 use super::wording::{Name, escape, isolated, percent};
-use super::{Room, Snippet, anchor};
-use crate::explain::wording::{completeness, coverage, number, signed};
-use crate::explain::{Citation, EdgeExplanation, Explanation, Group, Rationale, RollUp, RunnerUp};
+use crate::explain::wording::{self, UNUSUAL_SHARES, completeness, coverage, has_unusual_shares, number, signed};
+use crate::explain::{EdgeExplanation, Explanation, Group, Rationale, RollUp, RunnerUp};
 
-/// Words of a cited sentence around its edge, and between its ends, that are drawn with its arc.
-const ROOM: Room = Room { around: 2, between: 6 };
-/// The height of such a drawing, and of the line its words stand on.
-const SNIPPET: (f32, f32) = (66.0, 46.0);
+/// What the marks in citations mean.
+pub(super) const MARKS: &str = "<mark class=\"dep\">dependent</mark> and <mark class=\"head\">head</mark>";
 
 /// What the served page offers beyond a file: what else could have been chosen, likeliest first, each with a way to ask
 /// why it was not.
@@ -43,8 +42,8 @@ pub(super) fn sides(explanation: &Explanation, edge: &EdgeExplanation, others: O
     let context = Context { explanation, edge };
     format!(
         "<div class=\"sides\">\n{}{}</div>\n",
-        context.side("Why this head", &head, attachment, others.map(|others| others.heads)),
-        context.side("Why this label", &label, labelling, others.map(|others| others.labels)),
+        context.side("head", &head, attachment, others.map(|others| others.heads)),
+        context.side("label", &label, labelling, others.map(|others| others.labels)),
     )
 }
 
@@ -54,10 +53,10 @@ struct Context<'a> {
 }
 
 impl Context<'_> {
-    /// One of the two decisions; `chosen` is the name of what was chosen.
-    fn side(&self, title: &str, chosen: &str, rationale: &Rationale, others: Option<&[RunnerUp]>) -> String {
+    /// One of the two decisions, about a head or a label; `chosen` is the name of what was chosen.
+    fn side(&self, what: &str, chosen: &str, rationale: &Rationale, others: Option<&[RunnerUp]>) -> String {
         let rival = rationale.runner_up.as_ref().map(|runner_up| self.name(runner_up));
-        let mut html = format!("<section><h4>{title}</h4>\n<dl class=\"odds\">");
+        let mut html = format!("<section><h4>Why this {what}</h4>\n<dl class=\"odds\">");
         html.push_str(&odds("first", chosen, rationale.probability, ""));
         match others {
             Some(others) => html.extend(others.iter().map(|other| self.other(other))),
@@ -68,27 +67,26 @@ impl Context<'_> {
         html.push_str("</dl>\n");
         match (&rationale.runner_up, &rival) {
             (Some(runner_up), Some(rival)) => {
-                let margin = runner_up.margin;
                 html.push_str(&format!(
                     "<p class=\"small\">Runner-up: {rival}. The margin over it is {} (score {} against {}).</p>\n",
-                    number(margin),
+                    number(runner_up.margin),
                     number(rationale.score),
                     number(runner_up.score)
                 ));
-                if margin < 0.0 {
-                    html.push_str(&format!(
-                        "<p class=\"warning\">By itself, {rival} scores higher: {chosen} was chosen because the edges must \
-                         make a tree.</p>\n"
-                    ));
+                if rationale.is_chosen_by_tree() {
+                    html.push_str(&format!("<p class=\"warning\">{}</p>\n", wording::chosen_by_tree(what, rival)));
                 }
             }
-            _ => html.push_str("<p class=\"small\">There was no alternative.</p>\n"),
+            _ => html.push_str(&format!("<p class=\"small\">{}</p>\n", wording::no_alternative(what))),
         }
         html.push_str(&format!("<p class=\"coverage\">{}</p>\n", coverage(rationale, rival.as_deref())));
+        if has_unusual_shares(rationale) {
+            html.push_str(&format!("<p class=\"small\">{UNUSUAL_SHARES}</p>\n"));
+        }
         html.push_str(&format!("<p class=\"small\">{}</p>\n", completeness(&rationale.coverage)));
         if !rationale.citations.is_empty() {
-            html.push_str("<h5>Most similar training edges</h5>\n");
-            html.push_str(&citations(&rationale.citations, others.is_some()));
+            html.push_str(&format!("<h5>Most similar training edges: {MARKS}</h5>\n"));
+            html.push_str(&citations(&rationale.citations, Part::Share, others.is_some()));
         }
         html.extend(rationale.roll_ups.iter().map(|roll_up| bars(roll_up, rival.as_deref())));
         html + "</section>\n"
@@ -129,75 +127,6 @@ fn odds(rank: &str, name: &str, probability: f32, more: &str) -> String {
     )
 }
 
-/// Citations as a list; with ways to their sentences if `linked`.
-pub(super) fn citations(citations: &[Citation], linked: bool) -> String {
-    let items: String = citations.iter().map(|one| citation(one, linked)).collect();
-    format!("<ol class=\"citations\">\n{items}</ol>\n")
-}
-
-/// A training sentence with the two words of the edge marked and its arc, and what the edge counts for.
-fn citation(citation: &Citation, linked: bool) -> String {
-    let words = &citation.source.words;
-    let document = match citation.source.document.as_str() {
-        // Many treebanks name sentences after their documents: once is enough.
-        document if citation.source.sent_id.starts_with(document) => String::new(),
-        document => format!("<span>document {}</span>", isolated(document)),
-    };
-    // What only stands in a contrast has no share of its own.
-    let share = match citation.share {
-        0.0 => String::new(),
-        share => format!("share <b>{}</b>", percent(share)),
-    };
-    let comma = if share.is_empty() { "" } else { ", " };
-    let margin =
-        citation.margin_share.map_or(String::new(), |share| format!("{comma}{} of the margin", percent(share)));
-    let sent_id = isolated(if citation.source.sent_id.is_empty() { "its sentence" } else { &citation.source.sent_id });
-    let source = match linked {
-        true => format!(
-            "<a href=\"#\" data-cited=\"{}\" data-sent=\"{}\" data-word=\"{}\">{sent_id}</a>",
-            citation.edge,
-            escape(&citation.source.sent_id),
-            citation.dependent
-        ),
-        false => sent_id,
-    };
-    format!(
-        "<li>{}<p dir=\"auto\">{}</p><p class=\"facts\"><b>{}</b><span>similarity <b>{:.3}</b></span>\
-         <span>{share}{margin}</span><span>{source}</span>{document}</p></li>\n",
-        arc(words, citation.dependent, citation.head, &citation.label),
-        marked(words, citation.dependent, citation.head),
-        isolated(&citation.label),
-        citation.similarity,
-    )
-}
-
-/// An edge with the words around it and its arc.
-pub(super) fn arc(words: &[String], dependent: usize, head: usize, label: &str) -> String {
-    let snippet = Snippet::new(words, dependent, head, label, ROOM);
-    let ((height, base), width) = (SNIPPET, snippet.width());
-    format!(
-        "<div class=\"snippet\" aria-hidden=\"true\"><svg width=\"{width:.0}\" height=\"{height:.0}\" viewBox=\"0 0 {width:.0} \
-         {height:.0}\">{}</svg></div>",
-        snippet.drawn(base)
-    )
-}
-
-/// The words of a sentence, the two of an edge marked.
-pub(super) fn marked(words: &[String], dependent: usize, head: usize) -> String {
-    let mark =
-        |class: &str, form: &str| format!("<mark class=\"{class}\">{}<small>{class}</small></mark>", isolated(form));
-    let mut marked: Vec<String> = Vec::with_capacity(words.len() + 1);
-    if head == 0 {
-        marked.push(mark("head", "ROOT"));
-    }
-    marked.extend(words.iter().zip(1..).map(|(form, word)| match word {
-        _ if word == dependent => mark("dep", form),
-        _ if word == head => mark("head", form),
-        _ => escape(form),
-    }));
-    marked.join(" ")
-}
-
 /// A score and a margin split over groups: bars for the margin, or for the score where nothing was second.
 fn bars(roll_up: &RollUp, rival: Option<&str>) -> String {
     let value = |group: &Group| group.margin.unwrap_or(group.evidence);
@@ -216,9 +145,9 @@ fn bars(roll_up: &RollUp, rival: Option<&str>) -> String {
     let row = |group: &Group| {
         let value = value(group);
         let margin = group.margin.map_or(String::new(), |margin| {
-            let share = group
-                .margin_share
-                .map_or(String::new(), |share| format!(" title=\"{} of the margin\"", percent(share)));
+            // Of a margin below zero there are no shares.
+            let share = group.margin_share.filter(|_| roll_up.margin.is_some_and(|margin| margin > 0.0));
+            let share = share.map_or(String::new(), |share| format!(" title=\"{} of the margin\"", percent(share)));
             format!("<td{share}>{}</td>", signed(margin))
         });
         format!(
@@ -235,8 +164,8 @@ fn bars(roll_up: &RollUp, rival: Option<&str>) -> String {
     };
     let rows: String = roll_up.groups.iter().map(row).collect();
     format!(
-        "<h5>By {}</h5>\n<table><caption>The evidence adds up to {}{margin_sum}.</caption>\n<thead><tr><td></td>\
-         <td class=\"chart\"></td>{margin_head}<th scope=\"col\">evidence</th></tr></thead>\n<tbody>\n{rows}</tbody></table>\n",
+        "<details class=\"roll-up\"><summary>By {}</summary>\n<table><caption>The evidence adds up to {}{margin_sum}.</caption>\n<thead><tr><td></td>\
+         <td class=\"chart\"></td>{margin_head}<th scope=\"col\">evidence</th></tr></thead>\n<tbody>\n{rows}</tbody></table></details>\n",
         escape(&roll_up.by),
         number(roll_up.evidence),
     )

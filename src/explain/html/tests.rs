@@ -2,7 +2,11 @@
 
 use super::*;
 use crate::evidence::Source;
-use crate::explain::{Citation, Coverage, EdgeExplanation, Group, Rationale, RollUp, RunnerUp};
+use crate::explain::{
+    Change, Citation, Contrast, Coverage, EdgeExplanation, Flip, FlipSet, Group, Rationale, RollUp, RunnerUp, SCHEMA,
+    WhyNot,
+};
+use crate::rule::Rule;
 use crate::rule::Rule;
 use std::sync::Arc;
 
@@ -119,13 +123,101 @@ fn a_panel_has_probabilities_coverage_citations_and_sums() {
         "The margin over it is 0.2500 (score 0.8000 against 0.5500)",
         "The one cited edge carries 0.005 % of the evidence and 0.004 % of the margin over ‘<bdi>We</bdi>’ (204,585 training \
          edges count): it illustrates this decision, it does not carry it.",
-        "<mark class=\"head\"><bdi>ate</bdi><small>head</small></mark>",
-        "<mark class=\"dep\"><bdi>&lt;b&gt;cake&lt;/b&gt;</bdi><small>dep</small></mark>",
+        "<mark class=\"head\" title=\"head\"><bdi>ate</bdi></mark>",
+        "<mark class=\"dep\" title=\"dependent\"><bdi>&lt;b&gt;cake&lt;/b&gt;</bdi></mark>",
         "similarity <b>0.873</b>",
         "The evidence adds up to 0.8000; the margin over ‘<bdi>We</bdi>’ adds up to 0.2500.",
         "+0.3500",
         "−0.1000",
     ] {
         assert!(page.contains(text), "{text}");
+    }
+}
+
+#[test]
+fn a_citation_is_shown_once_and_repeated_sentences_are_counted() {
+    let mut explanation = explanation();
+    let citations = &mut explanation.edges[0].attachment.citations;
+    let mut again = citations[0].clone();
+    again.source = Arc::new(Source { sent_id: "train-<8>".to_string(), ..(*again.source).clone() });
+    citations.push(again);
+    explanation.edges.truncate(1);
+    let page = page(&[explanation], "One").replace('\u{a0}', " ");
+    assert_eq!(page.matches("<bdi>ate</bdi>").count(), 2, "once for the head and once for the label");
+    assert!(page.contains("<b>2 × the same</b>"));
+    assert!(page.contains("<b>0.01 %</b> of the evidence"), "shares are added");
+    assert!(page.contains("<bdi>train-&lt;7&gt;</bdi>, <bdi>train-&lt;8&gt;</bdi>"), "all sources are named");
+}
+
+#[test]
+fn a_label_that_the_tree_forces_and_a_head_that_it_chose_say_so() {
+    let mut explanation = explanation();
+    explanation.edges[0].labelling.runner_up = None;
+    if let Some(second) = &mut explanation.edges[0].attachment.runner_up {
+        second.margin = -0.25;
+    }
+    let page = page(&[explanation], "One");
+    assert_eq!(page.matches("The tree allows no other label.").count(), 1);
+    assert_eq!(page.matches("The tree as a whole chose this head: ‘<bdi>We</bdi>’ has the higher score.").count(), 1);
+}
+
+#[test]
+fn a_long_sentence_is_drawn_from_top_to_bottom() {
+    let drawn = |words: usize| {
+        let words = vec!["considerable".to_string(); words];
+        let (heads, labels) = ((0..words.len()).collect::<Vec<_>>(), vec!["dep".to_string(); words.len()]);
+        arcs::tree(&Tree { words: &words, heads: &heads, labels: &labels, probabilities: None }, Links::None)
+    };
+    assert!(!drawn(8).contains("tree rows"));
+    assert!(drawn(67).contains("tree rows"));
+}
+
+#[test]
+fn a_report_has_the_answers_to_what_was_asked() {
+    let explanation = explanation();
+    let arguments_for = explanation.edges[0].attachment.citations.clone();
+    let contrast = Contrast {
+        chosen: "2 saw".to_string(),
+        alternative: "1 We".to_string(),
+        scores: [0.8, 0.55],
+        margin: 0.25,
+        in_favour: (0.5, 12),
+        against: (-0.25, 3),
+        arguments_for,
+        arguments_against: vec![],
+    };
+    let set = FlipSet {
+        instead: "1".to_string(),
+        edges: 2,
+        of_edges: 100,
+        smallest: true,
+        first_edges: vec!["<x>:1:2".to_string()],
+        sentences: Some(1),
+        of_sentences: 9,
+        first_sentences: vec![],
+        removed: vec![],
+    };
+    let answer = Answer {
+        schema: SCHEMA,
+        explanation,
+        why_not: vec![WhyNot { dependent: 3, head: Some(contrast), label: None }],
+        flips: vec![
+            Flip { dependent: 3, head: Some(set), label: None, forced: false },
+            Flip { dependent: 1, head: None, label: None, forced: true },
+        ],
+        changes: Some(vec![Change { dependent: 1, with: (2, "<a>".to_string()), without: (0, "b".to_string()) }]),
+    };
+    let page = report(&[answer], "Asked").replace('\u{a0}', " ");
+    for text in [
+        "‘<bdi>saw</bdi>’, not ‘<bdi>We</bdi>’?</h4>",
+        "‘<bdi>saw</bdi>’ is ahead by 0.2500.",
+        "contributes <b>+0.00001050</b>",
+        "would be ‘<bdi>We</bdi>’ without 2 of 100 training edges (2.0 %); no smaller set does it.",
+        "First of them: <bdi>&lt;x&gt;:1:2</bdi>",
+        "The tree as a whole chose the head of ‘<bdi>We</bdi>’: ‘<bdi>We</bdi>’ has the higher score already.",
+        "1 We: was &lt;a&gt; of 2 saw, is b of ROOT",
+        "Without these training sentences 1 of 3 edges changes.",
+    ] {
+        assert!(page.contains(text), "{text}\n{page}");
     }
 }

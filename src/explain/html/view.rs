@@ -1,11 +1,12 @@
 //! The parts of the served page, made one by one as they are asked for; all text in them is escaped.
 
-use super::panel::{self, Others};
+use super::citations::{list, marked, source_of};
+use super::panel::{self, MARKS, Others};
 use super::tree::Tree;
-use super::wording::{Name, escape, isolated};
-use super::{Links, arcs, counted};
-use crate::explain::wording::{completeness, count, number, signed};
-use crate::explain::{Contrast, Coverage, EdgeExplanation, Explanation, NamedEdge, RunnerUp, WhyNot};
+use super::wording::{escape, isolated};
+use super::{Links, answers, arcs, counted};
+use crate::explain::wording::{completeness, count, fixed};
+use crate::explain::{Coverage, EdgeExplanation, Explanation, NamedEdge, NamedNeighbor, RunnerUp, WhyNot};
 
 /// A sentence as a tree whose edges can be chosen.
 pub(crate) fn sentence(explanation: &Explanation) -> String {
@@ -39,45 +40,8 @@ pub(crate) fn edge(
 
 /// What argues for a decision and what against it.
 pub(crate) fn why_not(words: &[String], why: &WhyNot) -> String {
-    let word = Name::of_word(words, why.dependent).html();
-    // A head is named by its id and form; here its form is enough, unless it comes twice.
-    let head = |name: &str| {
-        let id = name.split(' ').next().and_then(|id| id.parse().ok()).unwrap_or_default();
-        Name::of_word(words, id).html()
-    };
-    let label = |name: &str| Name::of_label(name).html();
-    let heads = why.head.iter().map(|contrast| contrasted(&format!("head of {word}"), contrast, &head));
-    let labels = why.label.iter().map(|contrast| contrasted(&format!("label of {word}"), contrast, &label));
-    let contrasts: String = heads.chain(labels).collect();
+    let contrasts = answers::contrasts(words, why, true);
     format!("<section class=\"contrast\"><a class=\"close\" href=\"#\" data-why=\"\">Close</a>{contrasts}</section>\n")
-}
-
-fn contrasted(what: &str, contrast: &Contrast, name: &dyn Fn(&str) -> String) -> String {
-    let (chosen, alternative) = (name(&contrast.chosen), name(&contrast.alternative));
-    let [score, other] = contrast.scores;
-    let mut html = format!(
-        "<h4 tabindex=\"-1\">Why is the {what} {chosen}, not {alternative}?</h4>\n\
-         <p>Score {} against {}; all training edges together speak for {chosen} by {}.</p>\n<div class=\"sides\">\n",
-        number(score),
-        number(other),
-        number(contrast.margin),
-    );
-    let sides = [
-        ("for", contrast.in_favour, &contrast.arguments_for),
-        ("against", contrast.against, &contrast.arguments_against),
-    ];
-    for (name, (sum, edges), arguments) in sides {
-        html.push_str(&format!(
-            "<section><h5>{} training edge{} argue{} {name} {chosen}, by {} together{}</h5>\n{}</section>\n",
-            count(edges),
-            if edges == 1 { "" } else { "s" },
-            if edges == 1 { "s" } else { "" },
-            signed(sum),
-            if arguments.is_empty() { "" } else { "; most strongly" },
-            panel::citations(arguments, true),
-        ));
-    }
-    html + "</div>\n"
 }
 
 /// A training sentence with the tree that people gave it.
@@ -127,7 +91,7 @@ pub(crate) fn neighbors(tree: &Tree<'_>, found: &[Neighborhood]) -> String {
         let same = edge.neighbors.iter().filter(|near| near.label == edge.label).count();
         html.push_str(&format!(
             "<section><h4>Most similar {}</h4>\n<p class=\"coverage\">{} of {} {} labelled <em>{}</em> too.</p>\n\
-             <p class=\"small\">{}</p>\n<ol class=\"citations\">\n",
+             <p class=\"small\">{}</p>\n<h5>The neighbours: {MARKS}</h5>\n",
             escape(similar_to),
             same,
             counted(edge.neighbors.len(), "neighbour"),
@@ -135,22 +99,20 @@ pub(crate) fn neighbors(tree: &Tree<'_>, found: &[Neighborhood]) -> String {
             isolated(&edge.label),
             completeness(&coverage),
         ));
-        for (near, words) in edge.neighbors.iter().zip(sentences) {
+        let neighbor = |(near, words): (&NamedNeighbor, &Vec<String>)| {
             let (dependent, head) = (near.dependent as usize, near.head as usize);
-            let other = if near.label == edge.label { "" } else { " class=\"other\"" };
-            html.push_str(&format!(
-                "<li{other}>{}<p dir=\"auto\">{}</p><p class=\"facts\"><b>{}</b><span>similarity <b>{:.3}</b></span><span>\
-                 <a href=\"#\" data-cited=\"{}\" data-sent=\"{}\" data-word=\"{dependent}\">{}</a></span></p></li>\n",
-                panel::arc(words, dependent, head, &near.label),
-                panel::marked(words, dependent, head),
+            format!(
+                "<li{}><p dir=\"auto\">{}</p><p class=\"facts\"><b>{}</b><span>similarity <b>{}</b></span><span>{}</span></p>\
+                 </li>\n",
+                if near.label == edge.label { "" } else { " class=\"other\"" },
+                marked(words, dependent, head),
                 isolated(&near.label),
-                near.similarity,
-                near.edge,
-                escape(&near.sent_id),
-                isolated(if near.sent_id.is_empty() { "its sentence" } else { &near.sent_id }),
-            ));
-        }
-        html.push_str("</ol>\n</section>\n");
+                fixed(f64::from(near.similarity), 3),
+                source_of(&near.sent_id, Some((near.edge, dependent))),
+            )
+        };
+        html.push_str(&list(edge.neighbors.iter().zip(sentences).map(neighbor).collect()));
+        html.push_str("</section>\n");
     }
     html + "</div>\n"
 }

@@ -1,0 +1,48 @@
+//! Text measured in the columns of a terminal: a Chinese character takes two, a combining mark none.
+
+use unicode_segmentation::UnicodeSegmentation;
+use unicode_width::UnicodeWidthStr;
+
+/// How many columns a text takes.
+pub fn width(text: &str) -> usize {
+    UnicodeWidthStr::width(text)
+}
+
+/// The text, filled up with spaces to so many columns.
+pub fn pad(text: &str, columns: usize) -> String {
+    format!("{text}{}", " ".repeat(columns.saturating_sub(width(text))))
+}
+
+/// The text, cut to so many columns; what is cut ends in `…`. A character and its marks stay together.
+pub fn cut(text: &str, columns: usize) -> String {
+    if width(text) <= columns {
+        return text.to_string();
+    }
+    let mut kept = String::new();
+    for grapheme in text.graphemes(true) {
+        if width(&kept) + width(grapheme) + 1 > columns {
+            break;
+        }
+        kept.push_str(grapheme);
+    }
+    kept + "…"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wide_characters_take_two_columns_and_marks_none() {
+        assert_eq!(["abc", "漢字", "e\u{301}", "👩‍👩‍👧", "שָׁלוֹם"].map(width), [3, 4, 1, 2, 4]);
+        assert_eq!(pad("漢", 4), "漢  ");
+    }
+
+    #[test]
+    fn a_cut_text_fits_and_splits_no_character() {
+        assert_eq!(cut("漢字漢字", 8), "漢字漢字");
+        assert_eq!(cut("漢字漢字", 6), "漢字…");
+        assert_eq!(cut("ae\u{301}xyz", 3), "ae\u{301}…");
+        assert_eq!(cut("👩‍👩‍👧👩‍👩‍👧", 3), "👩‍👩‍👧…");
+    }
+}

@@ -1,0 +1,102 @@
+//! Sentences that answer a question: why not another, what would have to be missing, what changes.
+
+use super::{count, number, percent, signed};
+use crate::explain::flip::MOST_REMOVED;
+use crate::explain::{Change, Contrast, Explanation, FlipSet};
+use crate::rule::Rule;
+
+/// Above this share of all edges, a set that changes a decision is most of the treebank.
+pub const MOST_OF_ALL: f64 = 0.5;
+/// What such a set means.
+pub const MOST_IS_MISSING: &str = "That is most of the treebank: no small set of edges carries this decision.";
+
+/// Why there is no runner-up; `what` is a head or a label.
+pub fn no_alternative(what: &str) -> String {
+    format!("The tree allows no other {what}.")
+}
+
+/// Why something was chosen although the runner-up scores higher.
+pub fn chosen_by_tree(what: &str, rival: &str) -> String {
+    format!("The tree as a whole chose this {what}: {rival} has the higher score.")
+}
+
+/// The answer to "why not the other": which is ahead, by how much, and what speaks for and against it. The names are of
+/// what was chosen and of what somebody expected.
+pub fn contrast(contrast: &Contrast, chosen: &str, other: &str) -> String {
+    let [score, rival] = contrast.scores.map(number);
+    let ahead = if contrast.scores[0] < contrast.scores[1] {
+        format!("{other} has the higher score, {rival} against {score}, but the tree as a whole chose {chosen}.")
+    } else {
+        let margin = number(contrast.scores[0] - contrast.scores[1]);
+        format!("{chosen} scores {score}, {other} {rival}: {chosen} is ahead by {margin}.")
+    };
+    let argue = |number: u64| {
+        if number == 1 {
+            "1 training edge argues".to_string()
+        } else {
+            format!("{} training edges argue", count(number))
+        }
+    };
+    let ((in_favour, number_for), (against, number_against)) = (contrast.in_favour, contrast.against);
+    format!(
+        "{ahead} {} for {chosen} ({} together), {} against it ({}): {} in all.",
+        argue(number_for),
+        signed(in_favour),
+        count(number_against),
+        signed(against),
+        signed(contrast.margin),
+    )
+}
+
+/// The smallest set without which a decision would be another; `what` is decided on, such as `the head of 4 letters`, and
+/// `instead` the name of what would be chosen.
+pub fn flip(what: &str, flip: Option<&FlipSet>, instead: &str, rule: &Rule) -> String {
+    let Some(flip) = flip else {
+        return match rule.neighbors() {
+            // The search removes one neighbour after another and gives up after so many.
+            Some(_) => {
+                format!("No set of up to {MOST_REMOVED} training edges was found without which {what} would change.")
+            }
+            None => format!("No set of training edges was found without which {what} would change."),
+        };
+    };
+    let share = percent(flip.edges as f64 / flip.of_edges.max(1) as f64);
+    let (edges, of) = (count(flip.edges as u64), count(flip.of_edges));
+    let least = if flip.smallest { "no smaller set does it" } else { "a smaller set may exist" };
+    format!("{} would be {instead} without {edges} of {of} training edges ({share}); {least}.", capital(what))
+}
+
+/// The whole sentences that do the same.
+pub fn flip_sentences(flip: &FlipSet) -> String {
+    match flip.sentences {
+        Some(number) => {
+            let (number, of) = (count(number as u64), count(u64::from(flip.of_sentences)));
+            format!("Removing {number} of {of} whole sentences does it too.")
+        }
+        None => "No set of whole sentences that does it was found.".to_string(),
+    }
+}
+
+/// Why no training edge has to be missing for another head.
+pub fn flip_by_tree(what: &str, rival: &str) -> String {
+    format!("The tree as a whole chose {what}: {rival} has the higher score already.")
+}
+
+/// An edge that is another one without some training sentences.
+pub fn change(change: &Change, explanation: &Explanation) -> String {
+    let named = |id: usize| if id == 0 { "ROOT".to_string() } else { format!("{id} {}", explanation.form(id)) };
+    let ((head, label), (new_head, new_label)) = (&change.with, &change.without);
+    let word = named(change.dependent);
+    format!("{word}: was {label} of {}, is {new_label} of {}", named(*head), named(*new_head))
+}
+
+/// How many edges are others.
+pub fn change_count(changes: usize, words: usize) -> String {
+    let verb = if changes == 1 { "changes" } else { "change" };
+    format!("Without these training sentences {} of {} edges {verb}.", count(changes as u64), count(words as u64))
+}
+
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
+}
