@@ -40,7 +40,7 @@ impl Input {
     }
 
     /// Whether the input is plain text.
-    pub fn is_text(&self) -> bool {
+    pub(crate) fn is_text(&self) -> bool {
         self.text
     }
 

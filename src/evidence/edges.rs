@@ -67,7 +67,7 @@ impl TrainingEdges {
     }
 
     /// An edge by its number.
-    pub(crate) fn record(&self, edge: u32) -> Option<Edge> {
+    pub fn record(&self, edge: u32) -> Option<Edge> {
         self.index.record(edge).map(Edge::from)
     }
 

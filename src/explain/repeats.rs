@@ -4,7 +4,7 @@ use super::Citation;
 
 /// A citation, and those that cite the same edge of another sentence with the same words.
 #[derive(Clone, Debug)]
-pub struct Repeats<'a> {
+pub(crate) struct Repeats<'a> {
     /// The first of them.
     pub first: &'a Citation,
     /// The others, in their order.
@@ -13,28 +13,28 @@ pub struct Repeats<'a> {
 
 impl Repeats<'_> {
     /// How many they are.
-    pub fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         1 + self.others.len()
     }
 
     /// Their share of the evidence together.
-    pub fn share(&self) -> f64 {
+    pub(crate) fn share(&self) -> f64 {
         self.all().map(|citation| citation.share).sum()
     }
 
     /// Their share of the margin together.
-    pub fn margin_share(&self) -> Option<f64> {
+    pub(crate) fn margin_share(&self) -> Option<f64> {
         self.all().map(|citation| citation.margin_share).sum()
     }
 
     /// All of them.
-    pub fn all(&self) -> impl Iterator<Item = &Citation> {
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Citation> {
         std::iter::once(self.first).chain(self.others.iter().copied())
     }
 }
 
 /// Puts citations of the same words and the same edge together, each group at the place of its first.
-pub fn repeats(citations: &[Citation]) -> Vec<Repeats<'_>> {
+pub(crate) fn repeats(citations: &[Citation]) -> Vec<Repeats<'_>> {
     let same = |a: &Citation, b: &Citation| {
         (a.dependent, a.head, &a.label, &a.source.words) == (b.dependent, b.head, &b.label, &b.source.words)
     };

@@ -7,7 +7,6 @@ use crate::explain::{
     WhyNot,
 };
 use crate::rule::Rule;
-use crate::rule::Rule;
 use std::sync::Arc;
 
 fn rationale(head: Option<usize>, label: Option<&str>) -> Rationale {
