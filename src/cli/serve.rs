@@ -16,7 +16,7 @@ use std::time::Duration;
 #[command(after_help = "\
 Examples:
   citree serve en.citree
-  citree serve en.citree --listen 127.0.0.1:0     on a free port, which is printed
+  citree serve en.citree --listen 127.0.0.1:0    on a free port; it is printed
   curl -s localhost:8080/v1/parse -H 'content-type: text/plain' \\
     -d 'She reads old letters.'
   curl -s localhost:8080/v1/explain -H 'content-type: application/json' \\

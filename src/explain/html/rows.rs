@@ -13,6 +13,8 @@ const ROW: f32 = 26.0;
 const STEP: f32 = 5.0;
 /// Between two arcs beside each other.
 const LANE: f32 = 11.0;
+/// The most that all arcs take together, so that words are in view on a phone.
+const ARCS: f32 = 130.0;
 /// The radius of an arc's corners.
 const CORNER: f32 = 6.0;
 /// Space at both sides.
@@ -39,6 +41,8 @@ struct Rows<'a> {
     labels: Vec<String>,
     pills: Vec<f32>,
     levels: Vec<usize>,
+    /// Between two arcs beside each other.
+    lane: f32,
     /// The middle of each row.
     middles: Vec<f32>,
     /// How high each row is.
@@ -74,8 +78,9 @@ impl<'a> Rows<'a> {
                 *(if dependent == word { &mut feet[dependent].1 } else { &mut feet[dependent].0 }) = foot;
             }
         }
-        let outermost = levels.iter().copied().max().unwrap_or_default();
-        let base = MARGIN + (outermost as f32 + 1.0) * LANE + 12.0;
+        let lanes = levels.iter().copied().max().unwrap_or_default() as f32 + 1.0;
+        let lane = LANE.min(ARCS / lanes);
+        let base = MARGIN + lanes * lane + 12.0;
         let longest = tree.words.iter().map(|word| text_width(word, 16.0)).fold(0.0, f32::max);
         let label = base + NUMBER + longest + 12.0;
         let mut rows = Self {
@@ -84,6 +89,7 @@ impl<'a> Rows<'a> {
             labels,
             pills,
             levels,
+            lane,
             middles,
             heights,
             feet,
@@ -118,7 +124,7 @@ impl<'a> Rows<'a> {
         if self.heads[word] == 0 {
             return format!("M{:.1} {to:.1}H{end:.1}", self.x(MARGIN));
         }
-        let lane = self.base - 12.0 - self.levels[word] as f32 * LANE;
+        let lane = self.base - 12.0 - self.levels[word] as f32 * self.lane;
         let (start, lane, corner) = (self.x(self.base), self.x(lane), self.x(lane + CORNER));
         let turn = if to > from { CORNER } else { -CORNER };
         format!(
@@ -188,6 +194,14 @@ mod tests {
         let (svg, places) = drawn("word");
         assert_eq!((svg.matches("class=\"word\"").count(), svg.matches("class=\"arc\"").count()), (70, 70));
         assert!(places[2] < 360.0, "{places:?}");
+    }
+
+    #[test]
+    fn many_arcs_over_each_other_leave_the_words_in_view() {
+        let (words, labels) = (words(70, "word"), vec!["obj".to_string(); 70]);
+        let heads: Vec<usize> = (0..70).map(|at| usize::from(at > 0)).collect();
+        let rows = Tree { words: &words, heads: &heads, labels: &labels, probabilities: None };
+        assert!(Rows::new(&rows).base < 160.0);
     }
 
     #[test]
