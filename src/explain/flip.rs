@@ -229,12 +229,12 @@ impl Explainer {
         let mut order: Vec<(u32, f64)> = parts.into_iter().filter(|(_, part)| *part > 0.0).collect();
         order.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
         let by_part: Vec<u32> = order.into_iter().map(|(sentence, _)| sentence).collect();
-        let mut seen = HashSet::new();
-        let of_edges = || removed.iter().filter_map(|&edge| sentence(edge)).filter(|sentence| seen.insert(*sentence));
-        match self.first_sentences(by_part, chosen, rival)? {
-            None => self.first_sentences(of_edges().collect(), chosen, rival),
-            found => Ok(found),
+        if let Some(found) = self.first_sentences(by_part, chosen, rival)? {
+            return Ok(Some(found));
         }
+        let mut seen = HashSet::new();
+        let of_edges = removed.iter().filter_map(|&edge| sentence(edge)).filter(|&sentence| seen.insert(sentence));
+        self.first_sentences(of_edges.collect(), chosen, rival)
     }
 
     /// As many of the first sentences as flip the decision, while one fewer does not; `None` if not even all do.
