@@ -76,8 +76,8 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let config = configuration(&args)?;
     let (bundle, layout) = (args.bundle.display(), Layout::of(&args.bundle));
     let unfinished = layout.is_interrupted();
-    // A run that was killed while it wrote the model has both folders, and resumes like any other.
-    if layout.is_trained() && !(args.resume && unfinished) {
+    // A run that was killed after it wrote the model has both folders, and resumes like any other.
+    if layout.is_trained() && !unfinished {
         anyhow::bail!("{bundle} holds a trained model already; choose another name, or remove it first");
     }
     if unfinished && !args.resume {
