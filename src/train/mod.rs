@@ -146,8 +146,8 @@ impl Start<'_> {
     pub(crate) fn check(&self, layout: &Layout) -> Result<()> {
         let resumed = matches!(self, Self::Resume);
         let refuse = |found: &str, remedy: &str| Err(Error::unfit(layout.folder(), "a new bundle", found, remedy));
-        // A run that was killed while it wrote the model has both folders, and resumes like any other.
-        if layout.is_trained() && !(resumed && layout.is_interrupted()) {
+        // A run that was killed after it wrote the model has both folders, and resumes like any other.
+        if layout.is_trained() && !layout.is_interrupted() {
             return refuse("a trained model", "choose another name, or remove it first");
         }
         if layout.is_interrupted() && !resumed {

@@ -142,13 +142,18 @@ fn roll_ups_add_up_to_the_score_and_to_the_margin_by_every_rule() {
                     let sum: f64 = roll_up.groups.iter().map(|group| group.evidence).sum();
                     close(sum, roll_up.evidence, sum);
                     close(roll_up.evidence, first.evidence, sum);
+                    // The root of a tree has one label only, and so no margin.
+                    assert_eq!(roll_up.margin.is_some(), rationale.runner_up.is_some());
+                    let Some(whole) = roll_up.margin else { continue };
                     let margin: f64 = roll_up.groups.iter().filter_map(|group| group.margin).sum();
-                    close(margin, roll_up.margin.unwrap(), sum);
-                    close(roll_up.margin.unwrap(), first.margin.unwrap(), sum);
+                    close(margin, whole, sum);
+                    close(whole, first.margin.unwrap(), sum);
                 }
                 if rule == Rule::sum() {
                     close(first.evidence, rationale.score, rationale.score * 10.0);
-                    close(first.margin.unwrap(), rationale.runner_up.as_ref().unwrap().margin, rationale.score * 10.0);
+                    if let Some(second) = &rationale.runner_up {
+                        close(first.margin.unwrap(), second.margin, rationale.score * 10.0);
+                    }
                 }
             }
         }
