@@ -101,7 +101,8 @@ pub mod internals {
     pub use crate::random::Random;
     pub use crate::score::{accuracies, best};
     pub use crate::support::gold_edges;
-    pub use crate::train::run::{Data, Run};
+    pub use crate::train::data::Data;
+    pub use crate::train::run::Run;
 
     use crate::evidence::{Side, Weighing};
     use crate::explain::Explainer;

@@ -2,7 +2,7 @@
 
 use super::machine::Machine;
 use super::progress::{bar, interrupt_flag};
-use super::recipe::Recipe;
+use super::recipe::{Place, Recipe};
 use super::shell::command_line;
 use crate::bundle::Bundle;
 use crate::encoder::Pretrained;
@@ -124,11 +124,16 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
     std::fs::create_dir_all(&args.folder)?;
     let stopped = || interrupted.load(Ordering::SeqCst);
     let (folder, cache) = (lab.pretrained_folder(), lab.folder);
-    let pretrained =
-        match args.recipe.pretrained(&folder, lab.has_trainings(), cache, &config, [&train, &dev], &stopped, &device) {
-            Err(_) if stopped() => return Ok(ExitCode::from(130)),
-            pretrained => pretrained?,
-        };
+    let pretrained = match args.recipe.pretrained(
+        Place { folder: &folder, resumed: lab.has_trainings(), cache },
+        &config,
+        [&train, &dev],
+        &stopped,
+        &device,
+    ) {
+        Err(_) if stopped() => return Ok(ExitCode::from(130)),
+        pretrained => pretrained?,
+    };
     let lab = Lab { pretrained: &pretrained, ..lab };
     let progress = LabProgress::new(interrupted.clone())?;
     let reports = crate::lab::run(&lab, &chosen, &progress);

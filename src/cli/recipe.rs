@@ -44,6 +44,17 @@ pub(super) struct Recipe {
     cache: Option<PathBuf>,
 }
 
+/// Where pretrained input goes.
+#[derive(Clone, Copy)]
+pub(super) struct Place<'a> {
+    /// Its folder.
+    pub(super) folder: &'a Path,
+    /// Whether a training is resumed, and finds there what it had.
+    pub(super) resumed: bool,
+    /// Where the states of a frozen BERT go if the user has no cache folder.
+    pub(super) cache: &'a Path,
+}
+
 impl Recipe {
     /// The preset with the file and the options on top.
     pub(super) fn config(&self) -> anyhow::Result<Config> {
@@ -58,13 +69,10 @@ impl Recipe {
         Ok(config)
     }
 
-    /// Puts the pretrained input into a folder, and computes the states of a frozen BERT for the treebanks. A training
-    /// that is `resumed` finds there what it had; `cache` takes the states where the user has no cache folder.
+    /// Puts the pretrained input into its folder, and computes the states of a frozen BERT for the treebanks.
     pub(super) fn pretrained(
         &self,
-        folder: &Path,
-        resumed: bool,
-        cache: &Path,
+        place: Place<'_>,
         config: &Config,
         treebanks: [&[Sentence]; 2],
         interrupted: &(dyn Fn() -> bool + Sync),
@@ -81,11 +89,12 @@ impl Recipe {
             bar.set_length(total);
             bar.set_position(done);
         };
-        let pretrained = Pretrained::install(folder, sources, config.bert.train, resumed, device, &|done, total| {
-            show("word vectors", done, total);
-        })?;
+        let pretrained =
+            Pretrained::install(place.folder, sources, config.bert.train, place.resumed, device, &|done, total| {
+                show("word vectors", done, total);
+            })?;
         bar.reset();
-        let cache = self.cache.clone().or_else(user_cache).unwrap_or_else(|| cache.to_path_buf());
+        let cache = self.cache.clone().or_else(user_cache).unwrap_or_else(|| place.cache.to_path_buf());
         let pretrained = pretrained.with_cached_states(config, treebanks, &cache, &|done, total| {
             show("states of BERT", done as u64, total as u64);
             !interrupted()

@@ -2,7 +2,7 @@
 
 use super::machine::Machine;
 use super::progress::Progress;
-use super::recipe::Recipe;
+use super::recipe::{Place, Recipe};
 use super::shell::command_line;
 use crate::bundle::{About, Bundle, Layout};
 use crate::config::{Basis, Config, System};
@@ -100,9 +100,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
         None => Start::Fresh,
     };
     let pretrained = match args.recipe.pretrained(
-        &layout.pretrained(),
-        layout.is_interrupted(),
-        &layout.training(),
+        Place { folder: &layout.pretrained(), resumed: layout.is_interrupted(), cache: &layout.training() },
         &config,
         [&train, &dev],
         &|| progress.interrupted(),

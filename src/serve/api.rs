@@ -2,9 +2,10 @@
 
 use super::App;
 use super::answers::{Explained, Neighbors, Parsed, ParsedSentence};
+use super::body;
 use super::compute::{COMPARING, Context, QueuedRequest, Reply};
 use super::problem::Problem;
-use super::request::{self, ExplainRequest, NeighborsRequest, ParseRequest};
+use super::request::{ExplainRequest, NeighborsRequest, ParseRequest};
 use crate::explain::{NeighborQuery, Question, html};
 use crate::rule::Rule;
 use crate::treebank::{Sentence, write_sentence};
@@ -69,7 +70,7 @@ impl Format {
 )]
 pub(super) async fn parse(State(app): State<App>, http: Request) -> Result<Response, Problem> {
     let format = Format::accepted(http.headers(), &[Format::Json, Format::Conllu])?;
-    let request: ParseRequest = request::read(http, app.limits()).await?;
+    let request: ParseRequest = body::read(http, app.limits()).await?;
     let snapshot = app.snapshot();
     let sentences = request.sentences(snapshot.explainer.parser(), app.limits())?;
     let answer = move |context: &Context<'_>| match format {
@@ -106,7 +107,7 @@ pub(super) async fn parse(State(app): State<App>, http: Request) -> Result<Respo
 pub(super) async fn explain(State(app): State<App>, http: Request) -> Result<Response, Problem> {
     let offered = [Format::Json, Format::Conllu, Format::Html, Format::Svg];
     let format = Format::accepted(http.headers(), &offered)?;
-    let request: ExplainRequest = request::read(http, app.limits()).await?;
+    let request: ExplainRequest = body::read(http, app.limits()).await?;
     let snapshot = app.snapshot();
     let sentences = request.sentences(snapshot.explainer.parser(), app.limits())?;
     let question = request.question(&sentences, app.limits())?;
@@ -150,7 +151,7 @@ fn explained(context: &Context<'_>, question: &Question, format: Format, title: 
 )]
 pub(super) async fn neighbors(State(app): State<App>, http: Request) -> Result<Response, Problem> {
     Format::accepted(http.headers(), &[Format::Json])?;
-    let request: NeighborsRequest = request::read(http, app.limits()).await?;
+    let request: NeighborsRequest = body::read(http, app.limits()).await?;
     let snapshot = app.snapshot();
     let (space, count) = (request.space(), request.count(app.limits())?);
     let query = NeighborQuery { space, count, gold: request.gold, exact: request.exact, others: request.others };

@@ -12,6 +12,7 @@
 
 mod answers;
 mod api;
+mod body;
 mod cache;
 mod compute;
 mod connections;

@@ -2,6 +2,7 @@
 
 use super::App;
 use super::api::CONTRASTING;
+use super::body;
 use super::compute::{Context, QueuedRequest, Reply};
 use super::problem::Problem;
 use super::request::{self, ExplainRequest};
@@ -39,7 +40,7 @@ pub(super) struct TrainingQuery {
 
 /// A sentence as a tree.
 pub(super) async fn sentence(State(app): State<App>, http: Request) -> Result<Response, Problem> {
-    let request: ExplainRequest = request::read(http, app.limits()).await?;
+    let request: ExplainRequest = body::read(http, app.limits()).await?;
     let snapshot = app.snapshot();
     let sentences = request.sentences(snapshot.explainer.parser(), app.limits())?;
     let answer = |context: &Context<'_>| {
@@ -51,7 +52,7 @@ pub(super) async fn sentence(State(app): State<App>, http: Request) -> Result<Re
 
 /// The explanation of one edge, with a contrast if one is requested.
 pub(super) async fn edge(State(app): State<App>, http: Request) -> Result<Response, Problem> {
-    let request: ExplainRequest = request::read(http, app.limits()).await?;
+    let request: ExplainRequest = body::read(http, app.limits()).await?;
     let snapshot = app.snapshot();
     let sentences = request.sentences(snapshot.explainer.parser(), app.limits())?;
     let question = request.question(&sentences, app.limits())?;

@@ -4,13 +4,18 @@
 mod adam;
 mod checkpoint;
 mod curve;
+pub(crate) mod data;
 mod last_edges;
 mod loss;
+mod observer;
 mod rule_loss;
 pub(crate) mod run;
 mod sample;
 
-use run::{Data, Run};
+use data::Data;
+use run::Run;
+
+pub use observer::{EpochReport, Flow, Observer, Silent, Stage, StepReport};
 
 use crate::bundle::{About, Bundle, DevScores, Layout};
 use crate::config::{Basis, Config};
@@ -21,114 +26,9 @@ use crate::evidence::{self, Step};
 use crate::files::write_atomically;
 use crate::model::{Model, Tables, Trained};
 use crate::parse::{Decode, Parser, Settings};
-use crate::task::Task;
 use crate::treebank::{Sentence, Splits};
 use candle_core::Device;
-use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
-
-/// Whether training continues.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Flow {
-    /// Continue.
-    Continue,
-    /// Save a checkpoint and return.
-    Stop,
-}
-
-/// Receives the progress of a training run.
-pub trait Observer: Sync {
-    /// Called after every batch.
-    fn step(&mut self, _report: &StepReport) -> Flow {
-        Flow::Continue
-    }
-    /// Called after every epoch.
-    fn epoch(&mut self, _report: &EpochReport) {}
-    /// Called while the training edges are encoded and indexed, from several threads.
-    fn indexing(&self, _step: Step) {}
-}
-
-/// An observer that ignores all reports.
-pub struct Silent;
-impl Observer for Silent {}
-
-/// The models that are trained together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stage {
-    /// The head model alone.
-    Heads,
-    /// The label model alone.
-    Labels,
-    /// Both, on one encoder.
-    Both,
-}
-
-impl Stage {
-    /// The stages of training, in order.
-    pub fn all(config: &Config) -> &'static [Self] {
-        if config.share_encoder { &[Self::Both] } else { &[Self::Heads, Self::Labels] }
-    }
-
-    /// The models of the stage.
-    pub(crate) fn tasks(self) -> &'static [Task] {
-        match self {
-            Self::Heads => &[Task::Heads],
-            Self::Labels => &[Task::Labels],
-            Self::Both => &Task::ALL,
-        }
-    }
-
-    /// The name in files and messages.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Heads => "heads",
-            Self::Labels => "labels",
-            Self::Both => "both",
-        }
-    }
-}
-
-/// The progress of a run after a batch.
-#[derive(Clone, Debug)]
-pub struct StepReport {
-    /// The current stage.
-    pub stage: Stage,
-    /// Epochs completed.
-    pub epoch: usize,
-    /// Epochs planned.
-    pub epochs: usize,
-    /// Batches done in this epoch.
-    pub batch: usize,
-    /// Batches per epoch.
-    pub batches: usize,
-    /// Mean loss of the epoch so far.
-    pub loss: f64,
-    /// Query words in the epoch so far.
-    pub tokens: usize,
-    /// Seconds spent on them.
-    pub seconds: f64,
-}
-
-/// The results of an epoch.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct EpochReport {
-    /// `heads` or `labels`.
-    pub task: String,
-    /// The epoch, from 1.
-    pub epoch: usize,
-    /// Mean loss of its batches.
-    pub loss: f64,
-    /// On the dev set: the share of correct heads (greedy), or of correct labels on gold edges.
-    pub dev_accuracy: f64,
-    /// Whether it is the best so far.
-    pub best: bool,
-    /// Seconds spent on training.
-    pub train_seconds: f64,
-    /// Seconds spent on summing the support and scoring the dev set.
-    pub dev_seconds: f64,
-    /// Query words per second.
-    pub tokens_per_second: f64,
-}
 
 /// Where training starts.
 #[derive(Clone, Copy, Debug)]
@@ -211,7 +111,7 @@ impl Plan<'_> {
     fn begin(&self) -> Result<(Tables, Data)> {
         self.config.check().map_err(|message| Error::Training { message })?;
         let vocabulary = Vocabulary::new(self.train, self.config.min_count);
-        let data = number(&vocabulary, self.pretrained, self.train, self.dev)?;
+        let data = Data::new(&vocabulary, self.pretrained, self.train, self.dev)?;
         Ok((Tables { vocabulary, splits: Splits::learn(self.train) }, data))
     }
 }
@@ -350,19 +250,6 @@ impl Recorder<'_> {
         let text: String = lines.map(|line| line + "\n").collect();
         write_atomically(&self.path, text.as_bytes())
     }
-}
-
-fn number(vocabulary: &Vocabulary, pretrained: &Pretrained, train: &[Sentence], dev: &[Sentence]) -> Result<Data> {
-    let numbered = |name: &str, sentences: &[Sentence]| {
-        let numbered = pretrained.number(vocabulary, sentences)?;
-        let trees = numbered.iter().all(|s| s.heads.len() == s.len());
-        if !trees || numbered.iter().all(|s| s.is_empty()) {
-            let message = format!("the {name} set has no words, or words without a head; run `citree check` on it");
-            return Err(Error::Training { message });
-        }
-        Ok(numbered)
-    };
-    Ok(Data { train: numbered("training", train)?, dev: numbered("dev", dev)? })
 }
 
 /// A new run deletes the folder of an older one. A resumed run must have the same configuration and treebanks.

@@ -2,6 +2,7 @@
 
 use super::adam::Adam;
 use super::checkpoint;
+use super::data::Data;
 use super::last_edges::LastEdges;
 use super::loss::TrainingSet;
 use super::sample::{EdgeAt, edges_by_label, plan};
@@ -22,30 +23,6 @@ use std::time::Instant;
 
 /// The number of training sentences whose edges are the support for scoring the dev set between epochs.
 const DEV_SUPPORT: usize = 2048;
-
-/// The numbered treebanks of a run.
-#[derive(Clone, Debug)]
-pub struct Data {
-    /// The training set, which is also the support set.
-    pub train: Vec<Numbered>,
-    /// The dev set, which selects the best epoch.
-    pub dev: Vec<Numbered>,
-}
-
-impl Data {
-    /// A hash that changes with any spelling, head or label (FNV-1a).
-    pub(super) fn fingerprint(&self) -> u64 {
-        let mut hash = 0xcbf2_9ce4_8422_2325_u64;
-        let mut mix = |value: u64| hash = (hash ^ value).wrapping_mul(0x0100_0000_01b3);
-        for (index, sentence) in self.train.iter().chain(&self.dev).enumerate() {
-            mix(index as u64);
-            sentence.spellings.iter().flatten().for_each(|&c| mix(u64::from(c)));
-            sentence.heads.iter().for_each(|&head| mix(head as u64));
-            sentence.labels.iter().for_each(|&label| mix(u64::from(label)));
-        }
-        hash
-    }
-}
 
 /// A training run.
 pub struct Run<'a> {

@@ -1,0 +1,62 @@
+//! The body of a request: read within bounds of size and time, as JSON, plain text or CoNLL-U.
+
+use super::limits::Limits;
+use super::problem::Problem;
+use axum::body::{Body, Bytes, to_bytes};
+use axum::extract::Request;
+use axum::http::StatusCode;
+use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE};
+use http_body_util::LengthLimitError;
+use serde::de::DeserializeOwned;
+
+/// A request whose body can also be bare text.
+pub(super) trait FromText: DeserializeOwned + Default {
+    fn of_text(text: String) -> Self;
+    fn of_conllu(text: String) -> Self;
+}
+
+/// Reads the body of a request as JSON, plain text or CoNLL-U, according to its content type.
+pub(super) async fn read<T: FromText>(request: Request, limits: &Limits) -> Result<T, Problem> {
+    let kind = request.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    let kind = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    let length = request.headers().get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
+    if length.is_some_and(|length| length > limits.body as u64) {
+        return Err(too_large(limits));
+    }
+    if !matches!(kind.as_str(), "application/json" | "text/plain" | "text/x-conllu") {
+        let detail = "send Content-Type application/json, or text/plain for sentences, one a line, or text/x-conllu";
+        return Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, detail));
+    }
+    let body = body(request.into_body(), limits).await?;
+    let text = || String::from_utf8(body.to_vec()).map_err(|_| Problem::bad("the body is not UTF-8"));
+    match kind.as_str() {
+        "text/plain" => Ok(T::of_text(text()?)),
+        "text/x-conllu" => Ok(T::of_conllu(text()?)),
+        _ => serde_json::from_slice(&body)
+            .map_err(|error| Problem::bad(format!("the body is not such a request: {error}"))),
+    }
+}
+
+/// Reads the whole body within the time limit.
+async fn body(body: Body, limits: &Limits) -> Result<Bytes, Problem> {
+    let read = tokio::time::timeout(limits.body_time, to_bytes(body, limits.body));
+    match read.await {
+        Err(_) => {
+            let detail = format!("the body did not come within {} s", limits.body_time.as_secs());
+            Err(Problem::new(StatusCode::REQUEST_TIMEOUT, detail))
+        }
+        Ok(Err(error)) => {
+            let cause = std::error::Error::source(&error);
+            match cause.is_some_and(|cause| cause.is::<LengthLimitError>()) {
+                true => Err(too_large(limits)),
+                false => Err(Problem::bad("the body broke off")),
+            }
+        }
+        Ok(Ok(bytes)) => Ok(bytes),
+    }
+}
+
+fn too_large(limits: &Limits) -> Problem {
+    let detail = format!("a body has at most {} bytes here; send fewer sentences at a time", limits.body);
+    Problem::new(StatusCode::PAYLOAD_TOO_LARGE, detail)
+}
