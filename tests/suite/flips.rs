@@ -149,9 +149,9 @@ fn a_head_that_the_tree_forces_is_called_forced_and_needs_nothing_to_be_missing(
         let explainer = bundle.explainer_with(&Settings { rule: rule.clone(), ..Settings::default() }).unwrap();
         let mut forced = 0;
         for analysis in explainer.analyse(&starter::dev()).unwrap().iter().flatten() {
-            for word in (1..analysis.positions()).take_while(|_| forced < 10) {
+            for word in 1..analysis.positions() {
                 let [heads, _] = explainer.others(analysis, word, 1).unwrap();
-                if heads.first().is_none_or(|best| best.margin >= 0.0) {
+                if forced == 10 || heads.first().is_none_or(|best| best.margin >= 0.0) {
                     continue;
                 }
                 let flip = explainer.flip(analysis, word).unwrap();
