@@ -63,9 +63,12 @@ fn a_reader_opens_edges_by_mouse_keyboard_and_link_and_a_treebank_cannot_run_scr
     let cited = edge.attachment.citations.len() + edge.labelling.citations.len();
     assert_eq!(browser.count("#s1-e2 .citations li"), cited);
     let text = browser.text("#s1-e2");
-    for expected in ["Why this head", "Why this label", "adds up to", "of the evidence", "Runner-up", "similarity"] {
+    for expected in ["Why this head", "Why this label", "of the evidence", "Runner-up", "similarity"] {
         assert!(text.contains(expected), "{expected} in {text}");
     }
+    assert!(!text.contains("adds up to"), "sums by group open on request: {text}");
+    browser.click("#s1-e2 details.roll-up summary");
+    assert!(browser.text("#s1-e2").contains("adds up to"), "{}", browser.text("#s1-e2"));
     browser.click("a.edge[href='#s1-e5'] .word");
     assert!(browser.shows("#s1-e5 .citations") && !browser.shows("#s1-e2 .citations"));
     assert_eq!(browser.run("return location.hash"), "#s1-e5");

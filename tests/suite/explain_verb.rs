@@ -106,7 +106,7 @@ fn what_if_and_flips_are_told() {
     let sandbox = trained();
     let text = explain(&sandbox, &["--edge", "6", "--flip", "--without", first_sentence(&sandbox)]);
     assert!(text.contains("edges change"), "{text}");
-    assert!(text.contains("the head of 6") && text.contains("the label of 6"), "{text}");
+    assert!(text.contains("The head of 6") && text.contains("The label of 6"), "{text}");
     let text = explain(&sandbox, &["--edge", "6", "--why-not", "6:1:nsubj"]);
     assert!(text.contains("argue for") && text.contains("argue against"), "{text}");
 }
