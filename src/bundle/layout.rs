@@ -73,6 +73,12 @@ impl Layout {
 
     /// Whether there is a training run to resume.
     pub(crate) fn is_interrupted(&self) -> bool {
-        self.training().exists()
+        // Its configuration is the first thing that a training writes.
+        self.training().join("config.toml").exists()
+    }
+
+    /// Whether an index was published.
+    pub(crate) fn has_index(&self) -> bool {
+        self.index().join("CURRENT").exists()
     }
 }

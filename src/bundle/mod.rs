@@ -103,7 +103,7 @@ impl Bundle {
 
     /// Whether it has an index, so that its decisions can be explained.
     pub fn has_index(&self) -> bool {
-        self.0.index.get().is_some() || self.layout().index().exists()
+        self.0.index.get().is_some() || self.layout().has_index()
     }
 
     /// The training edges, opened on first use. Fails if there is no index or if another model built it.
@@ -119,7 +119,10 @@ impl Bundle {
                 path: self.path().to_path_buf(),
                 expected: "an index of training edges".to_string(),
                 found: "none".to_string(),
-                remedy: format!("build it with `citree index {} --treebank TRAIN.conllu`", self.path().display()),
+                remedy: match self.layout().is_interrupted() {
+                    true => "finish the interrupted training with `citree train … --resume`".to_string(),
+                    false => format!("build it with `citree index {} --treebank TRAIN.conllu`", self.path().display()),
+                },
             },
             other => other,
         })?;

@@ -50,16 +50,20 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
     } else if args.keep.exists() {
         anyhow::bail!("{name} exists and is not a trained bundle; choose another name with --keep");
     } else {
-        match train(&args.keep, &device) {
-            Ok(Some(bundle)) => bundle,
-            stopped => {
-                // Nothing was there before, so all of it is what the demo left.
-                std::fs::remove_dir_all(&args.keep).ok();
-                stopped?;
-                writeln!(stderr, "stopped; the demo keeps nothing of a run that did not finish")?;
-                return Ok(ExitCode::from(130));
-            }
+        // Trained beside it and renamed: whatever ends a demo early, the next one starts afresh.
+        let mut unfinished = args.keep.clone().into_os_string();
+        unfinished.push(".unfinished");
+        let unfinished = PathBuf::from(unfinished);
+        std::fs::remove_dir_all(&unfinished).ok();
+        let trained = train(&unfinished, &device);
+        if !matches!(trained, Ok(Some(_))) {
+            std::fs::remove_dir_all(&unfinished).ok();
+            trained?;
+            writeln!(stderr, "stopped; the demo keeps nothing of a run that did not finish")?;
+            return Ok(ExitCode::from(130));
         }
+        std::fs::rename(&unfinished, &args.keep)?;
+        Bundle::open_on(&args.keep, &device)?
     };
     let explainer = bundle.explainer()?;
     let sentence = explainer.parser().split(&args.sentence);

@@ -192,7 +192,7 @@ impl Explainer {
     fn by_votes(&self, neighbors: usize, chosen: &Side, rival: &Side) -> Result<Option<Vec<u32>>> {
         let nearest = |side: &Side| -> Result<Vec<Hit>> {
             let anyone = side.with_label(None);
-            Ok(self.evidence.highest(&self.evidence.similarities(&anyone)?, 0, neighbors + MOST_REMOVED))
+            Ok(self.evidence.highest(&self.evidence.similarities(&anyone)?, 0, neighbors.saturating_add(MOST_REMOVED)))
         };
         let own = nearest(chosen)?;
         let other = if chosen.label.is_some() { own.clone() } else { nearest(rival)? };

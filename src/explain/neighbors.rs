@@ -56,8 +56,10 @@ impl Explainer {
         };
         let own: Vec<Option<u32>> =
             edges.iter().zip(own).flat_map(|(edges, own)| std::iter::repeat_n(own, edges.len())).collect();
+        let counts = |edge| self.evidence.counts(edge);
         let answers = self.edges().space(query.space).nearest_many(&rows, |at, nearest| {
             let nearest = nearest.count(query.count);
+            let nearest = if self.evidence.is_partial() { nearest.filter(&counts) } else { nearest };
             let nearest = if query.exact { nearest.exact() } else { nearest };
             own[at].map_or(nearest, |own| nearest.except_source(own))
         })?;
@@ -78,11 +80,10 @@ impl Explainer {
         if let Some(row) = space.row(edge) {
             let nearest = space.nearest(row).count(query.count);
             let nearest = if query.exact { nearest.exact() } else { nearest };
-            let another = |other| other != edge;
-            let answer = match query.others {
-                true => nearest.except_source(record.sentence).run()?,
-                false => nearest.filter(&another).run()?,
-            };
+            let another = |other| other != edge && self.evidence.counts(other);
+            let nearest = nearest.filter(&another);
+            let nearest = if query.others { nearest.except_source(record.sentence) } else { nearest };
+            let answer = nearest.run()?;
             (found.hits, found.exact) = (answer.hits, answer.exact);
         }
         Ok(found)

@@ -34,6 +34,10 @@ impl Explainer {
             (0..edges.sentences()).map(|number| Ok(edges.sentence(number)?.sent_id)).collect::<Result<_>>()?;
         let mut found = HashSet::new();
         for name in names {
+            if name.is_empty() {
+                let message = "a name of training sentences is empty; it would stand for all of them".to_string();
+                return Err(Error::Explanation { message });
+            }
             let whole: Vec<u32> = (0..).zip(&ids).filter(|(_, id)| *id == name).map(|(number, _)| number).collect();
             let some = || (0..).zip(&ids).filter(|(_, id)| id.starts_with(name.as_str())).map(|(number, _)| number);
             let before = found.len();

@@ -101,7 +101,9 @@ impl Bundle {
     /// A parser with custom settings. If the bundle has an index, its training edges decide; otherwise the sums stored
     /// by training decide.
     pub fn parser_with(&self, settings: &Settings) -> Result<Parser> {
-        let evidence = match self.has_index() || !settings.rule.is_linear() || settings.exact {
+        // A system that decides by weights does not look at training edges.
+        let by_instances = self.model().config.system.inference == Basis::Instances;
+        let evidence = match by_instances && (self.has_index() || !settings.rule.is_linear() || settings.exact) {
             true => Some(Arc::new(Evidence::new(self.index()?.clone()))),
             false => None,
         };
@@ -150,12 +152,12 @@ impl Parser {
 
     /// The same parser with another rule.
     pub fn deciding_by(&self, rule: &Rule) -> Result<Self> {
-        rule.check(self.system.similarity == Similarity::Cosine)
-            .map_err(|message| Error::Explanation { message: format!("{message} (this is {})", self.system) })?;
         let parser = Self { by: Weighing { rule: rule.clone(), ..self.by.clone() }, ..self.clone() };
         if !parser.by.uses_sums() {
             parser.require_instances()?;
         }
+        rule.check(self.system.similarity == Similarity::Cosine)
+            .map_err(|message| Error::Explanation { message: format!("{message} (this is {})", self.system) })?;
         Ok(parser)
     }
 

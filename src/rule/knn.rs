@@ -3,6 +3,9 @@
 
 use super::{Scale, Scoring};
 
+/// With more neighbours than this it is the sum rule by another name, and slow.
+const MOST: usize = 10_000;
+
 /// The sum of the nearest similarities, divided by `neighbors`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Knn {
@@ -33,7 +36,8 @@ impl Scoring for Knn {
     fn check(&self, _cosine: bool) -> Result<(), String> {
         match self.neighbors {
             0 => Err("the knn rule needs `neighbors` of 1 or more".to_string()),
-            _ => Ok(()),
+            1..=MOST => Ok(()),
+            _ => Err(format!("the knn rule takes at most {MOST} `neighbors`")),
         }
     }
 }

@@ -59,8 +59,8 @@ pub trait Scoring: fmt::Debug + Send + Sync {
         Ok(())
     }
 
-    /// The differentiable scores of candidates from their similarities `[candidates, edges]` to support edges, for a
-    /// model trained for this rule. `None` if the paper's loss applies.
+    /// The differentiable scores of candidates from their similarities `[candidates, edges]` to support edges, times the
+    /// factor of the [`Scale`], for a model trained for this rule. `None` if the paper's loss applies.
     fn training_scores(&self, _similarities: &Tensor) -> Option<candle_core::Result<Tensor>> {
         None
     }

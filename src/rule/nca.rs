@@ -4,6 +4,9 @@
 use super::{Scale, Scoring};
 use candle_core::{D, Tensor};
 
+/// Beyond this temperature the contributions of all edges can be too small for f64, and ties would decide.
+const HIGHEST: f32 = 1024.0;
+
 /// The log of the sum, or of the mean, of exp(temperature · cosine).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Nca {
@@ -36,6 +39,9 @@ impl Scoring for Nca {
     fn check(&self, cosine: bool) -> Result<(), String> {
         if !(self.temperature > 0.0 && self.temperature.is_finite()) {
             return Err("the `temperature` of the nca rule must be a positive number".to_string());
+        }
+        if self.temperature > HIGHEST {
+            return Err(format!("the `temperature` of the nca rule is at most {HIGHEST}"));
         }
         match cosine {
             true => Ok(()),

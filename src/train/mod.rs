@@ -141,16 +141,22 @@ pub fn train(plan: &Plan, bundle: &Path, start: Start<'_>, observer: &mut dyn Ob
     start.check(&layout)?;
     let (tables, data) = plan.begin()?;
     let folder = layout.training();
+    if let Start::From(bundle) = start
+        && bundle.model().tables.vocabulary != tables.vocabulary
+    {
+        let message = "the model to start from was trained on another treebank: train afresh".to_string();
+        return Err(Error::Training { message });
+    }
     prepare(&folder, config, &data, matches!(start, Start::Resume))?;
     if let Start::From(bundle) = start {
         let model = bundle.model();
-        if model.tables.vocabulary != tables.vocabulary {
-            let message = "the model to start from was trained on another treebank: train afresh".to_string();
-            return Err(Error::Training { message });
-        }
         for &stage in Stage::all(config) {
             let run = Run::new(stage, config, &tables, pretrained, &data, device)?;
-            run.starting_from(&[&model.heads, &model.labels], &folder)?;
+            if let Err(error) = run.starting_from(&[&model.heads, &model.labels], &folder) {
+                // What is left must not be resumed: it would go on from random parameters.
+                std::fs::remove_dir_all(&folder).ok();
+                return Err(error);
+            }
         }
     }
     let mut recorder = Recorder { reports: Vec::new(), path: layout.metrics(), observer, problem: None };

@@ -46,7 +46,7 @@ fn bodies_words_sentences_and_counts_have_limits_that_are_named() {
         ("/v1/explain", json!({ "text": words(60), "by": ["head", "dependent"] }), 422, "takes too long"),
         ("/v1/explain", json!({ "text": TEXT, "edges": vec![1; 500], "count": 0 }), 422, "at most 400"),
         ("/v1/explain", json!({ "text": TEXT, "rule": { "name": "knn", "neighbors": 1001 } }), 422, "at most 1000"),
-        ("/v1/explain", json!({ "text": TEXT, "rule": { "name": "nca", "temperature": 1e30 } }), 422, "at most 10000"),
+        ("/v1/explain", json!({ "text": TEXT, "rule": { "name": "nca", "temperature": 1e30 } }), 422, "at most 1024"),
         ("/v1/parse", json!({ "words": ["x".repeat(401)] }), 422, "401 characters"),
         ("/v1/parse", json!({ "words": vec!["x"; 401] }), 422, "401 words"),
         ("/v1/parse", json!({ "text": ".,".repeat(9000) }), 422, "too long for one sentence"),

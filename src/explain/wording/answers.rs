@@ -25,7 +25,11 @@ pub fn chosen_by_tree(what: &str, rival: &str) -> String {
 pub fn contrast(contrast: &Contrast, chosen: &str, other: &str) -> String {
     let [score, rival] = contrast.scores.map(number);
     let ahead = if contrast.scores[0] < contrast.scores[1] {
-        format!("{other} has the higher score, {rival} against {score}, but the tree as a whole chose {chosen}.")
+        // The contrast does not know which of the two it was.
+        format!(
+            "{other} has the higher score, {rival} against {score}, and yet {chosen} was chosen: a tree is chosen as a \
+             whole, and rules other than sum consider only the heads that sum ranks highest."
+        )
     } else {
         let margin = number(contrast.scores[0] - contrast.scores[1]);
         format!("{chosen} scores {score}, {other} {rival}: {chosen} is ahead by {margin}.")
