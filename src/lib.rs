@@ -46,10 +46,10 @@
 //!   [`Parser::split`] cuts the line into words; [`Parser::analyse`] scores candidates against summed vectors and, for
 //!   rules that need it, against the training edges; each word gets two decisions, and [`explain`] turns them into
 //!   rationales, roll-ups, contrasts and flip sets.
-//! - **POST /v1/explain** (`serve`): the handler checks the request against the limits, pins a snapshot of the bundle
-//!   and queues the request; an engine thread encodes what waits together and answers each request by [`explain`].
+//! - **POST /v1/explain** (`serve`): the handler pins a snapshot of the bundle, checks the request against the limits
+//!   and queues it; an engine thread encodes what waits together and answers each request by [`explain`].
 
-// What users cannot reach does not look as if they could. Without the feature, what only the tools reach would be listed.
+// Items that no user can reach are `pub(crate)`. The tests and tools of this repository reach a few more.
 #![cfg_attr(feature = "internals", warn(unreachable_pub))]
 
 pub mod bundle;

@@ -1,7 +1,8 @@
 //! Bundles: folders on disk with a model and an index. This module is the only one that knows their files.
 //!
-//! A [`Bundle`] owns the model, the index of training edges, the pretrained input and the device. It is a snapshot: an
-//! opened bundle does not change, even while a new index is built next to it. Other modules add methods that create
+//! A [`Bundle`] owns the model, the index of training edges, the pretrained input and the device. It is a snapshot: the
+//! model does not change once it is read, nor does the index once it is first asked for, even while a new one is built
+//! next to it. Other modules add methods that create
 //! parsers and explainers and run training.
 
 mod about;

@@ -110,7 +110,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
         "parquet" => Box::new(parquet::Parquet::new(out)?),
         #[cfg(not(feature = "parquet"))]
         "parquet" => anyhow::bail!(
-            "this citree was built without parquet; build it with `cargo install citree --features parquet`, or use \
+            "this citree was built without parquet; build it with `cargo install --path . --features parquet`, or use \
              --format jsonl"
         ),
         _ => Box::new(jsonl::Jsonl::new(out)),
