@@ -1,8 +1,8 @@
 //! Explaining parses by the training edges behind them: functions over a decision and its evidence.
 //!
-//! [`rationale`] cites and says how far the citations carry, [`rollup`] splits a score over groups of training edges,
-//! [`contrast`] sets a decision against an alternative, [`flip`] finds what would have to be missing. [`answer`] puts
-//! it all together, [`wording`] says it in words, [`html`] and [`conllu`] write it.
+//! `rationale` cites and says how far the citations carry, `rollup` splits a score over groups of training edges,
+//! `contrast` sets a decision against an alternative, `flip` finds what would have to be missing. `answer` puts
+//! it all together, [`wording`] says it in words, [`html`] and `conllu` write it.
 
 mod answer;
 mod conllu;

@@ -1,6 +1,6 @@
 //! Treebanks: lossless reading and writing of CoNLL-U, checks of files, and word segmentation of plain text.
 //!
-//! Data flows `lines` → `block` → [`Reader`] → [`Sentence`] → [`Writer`]. Every flaw on the way is a [`Problem`].
+//! Data flows `lines` → `block` → [`Reader`] → [`Sentence`] → [`write_sentence`]. Every flaw on the way is a [`Problem`].
 //! `docs/reference/conllu.md` lists which flaws are errors and which are handled.
 
 mod block;

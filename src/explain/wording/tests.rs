@@ -131,7 +131,8 @@ fn a_contrast_begins_with_the_answer() {
          1 against it (−0.7500): +0.7500 in all."
     );
     assert!(contrasted([1.0, 1.25]).starts_with(
-        "3 it has the higher score, 1.250 against 1.000, but the tree as a whole chose 2 saw. 1,200 training edges"
+        "3 it has the higher score, 1.250 against 1.000, and yet 2 saw was chosen: a tree is chosen as a whole, and rules other than sum \
+         consider only the heads that sum ranks highest. 1,200 training edges"
     ));
 }
 
