@@ -3,6 +3,7 @@
 mod vectors;
 
 pub use vectors::edge_vectors;
+pub(crate) use vectors::{Rivals, best_wrong_heads, edges_and_rivals};
 
 use crate::config::{Config, Similarity};
 use crate::encoder::{Batch, Encoder, Init, Parameters};
@@ -94,6 +95,11 @@ impl EdgeModel {
     /// Dimensions of an edge vector.
     pub(crate) fn dims(&self) -> usize {
         self.transform.dims()[0]
+    }
+
+    /// The device of its tensors.
+    pub(crate) fn device(&self) -> &Device {
+        self.transform.device()
     }
 
     /// Its encoder, which another model can share.

@@ -70,6 +70,7 @@ fn build(folder: &std::path::Path) -> Result<(), Error> {
             model: b"random".to_vec(),
             content: b"random".to_vec(),
             groupings: Vec::new(),
+            contrasts: 0,
             attachment: Vec::new(),
             graph: GraphSpec::default(),
         },

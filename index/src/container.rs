@@ -39,7 +39,7 @@ mod map;
 mod sections;
 mod writer;
 
-pub use header::{FACTS, VERSION};
+pub use header::{FACTS, OLDEST, VERSION};
 pub use map::{Plain, View};
 pub use sections::Sections;
 pub use writer::{Section, Writer};

@@ -8,8 +8,9 @@ use std::{
 };
 
 use crate::{
-    builder::{MANIFEST_KIND, MANIFEST_SECTION, RECORDS, SPACES},
-    container::Sections,
+    builder::{CONTRASTS_SECTION, MANIFEST_KIND, MANIFEST_SECTION, RECORDS, SPACES},
+    container::{OLDEST, Sections},
+    contrasts::Contrasts,
     error::{Error, REMEDIES, Result},
     generation::{self, Lock, MANIFEST},
     meta::{self, Manifest},
@@ -27,6 +28,7 @@ pub struct Index {
     pub(crate) manifest_file: Sections,
     pub(crate) records: Arc<Records>,
     spaces: [Space; 2],
+    contrasts: Option<Contrasts>,
     _lock: Lock,
 }
 
@@ -53,7 +55,11 @@ impl Index {
         let manifest_file = Sections::open_with(path.join(MANIFEST), MANIFEST_KIND, REMEDIES)?;
         // The manifest is small and everything else depends on it, so its checksum is compared now.
         manifest_file.check()?;
-        let manifest = meta::decode(&manifest_file.bytes(MANIFEST_SECTION)?);
+        let contrasts = match manifest_file.version() {
+            OLDEST => None,
+            _ => Some(manifest_file.bytes(CONTRASTS_SECTION)?),
+        };
+        let manifest = meta::decode(&manifest_file.bytes(MANIFEST_SECTION)?, contrasts.as_deref());
         let manifest =
             manifest.ok_or_else(|| manifest_file.damaged("the manifest", "readable", "bytes of another form"))?;
         let records = Arc::new(Records::open(path.join(RECORDS))?);
@@ -65,7 +71,8 @@ impl Index {
         }
         let space = |at: usize| Space::open(path.join(SPACES[at]), records.clone(), &manifest.spaces[at]);
         let spaces = [space(0)?, space(1)?];
-        Ok(Self { folder, generation, manifest, manifest_file, records, spaces, _lock: lock })
+        let contrasts = manifest.contrasts.as_ref().map(|facts| Contrasts::open(&path, facts)).transpose()?;
+        Ok(Self { folder, generation, manifest, manifest_file, records, spaces, contrasts, _lock: lock })
     }
 
     /// The number of the generation that is current now. It can be newer than an open one. Opens no index file, so it is
@@ -102,6 +109,11 @@ impl Index {
     /// The two spaces, in the order of [`Spec::spaces`](crate::Spec::spaces).
     pub fn spaces(&self) -> &[Space; 2] {
         &self.spaces
+    }
+
+    /// The contrast records. `None` if the index has none.
+    pub fn contrasts(&self) -> Option<&Contrasts> {
+        self.contrasts.as_ref()
     }
 
     /// Metadata.

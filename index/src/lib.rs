@@ -11,6 +11,7 @@
 //!   search in one class scans one range. Similarities are always computed in f32 from the stored rows. The graph only
 //!   proposes candidates, and [`Answer::exact`] says whether it was used.
 //! - [`Space::sums`] and [`Space::group_sums`] are sums of the rows by class and by groups that the caller defines.
+//! - [`Index::contrasts`] are examples of what the records are not, searched apart from the records.
 //! - [`Index::verify`] reads everything and finds damage.
 //!
 //! ```
@@ -24,6 +25,7 @@
 
 mod builder;
 mod compact;
+mod contrasts;
 mod error;
 mod exact;
 mod generation;
@@ -52,9 +54,10 @@ pub mod container;
 pub mod sums;
 
 pub use builder::{Builder, Progress, Spec};
+pub use contrasts::Contrasts;
 pub use error::Error;
 pub use index::Index;
-pub use meta::{GraphFacts, Manifest, Metric, SpaceFacts};
+pub use meta::{ContrastFacts, GraphFacts, Manifest, Metric, SpaceFacts};
 pub use records::Record;
 pub use rows::Hit;
 pub use search::{Answer, Nearest};

@@ -5,7 +5,7 @@
 use bincode::{Decode, Encode, config};
 
 /// Metadata of an index.
-#[derive(Clone, Debug, PartialEq, Encode, Decode)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Manifest {
     /// Fingerprint of the model that computed the rows.
     pub model: Vec<u8>,
@@ -17,8 +17,31 @@ pub struct Manifest {
     pub sources: u64,
     /// Number of classes, those without records included.
     pub classes: u64,
-    /// The two spaces. bincode writes an array without a length: one after the other.
+    /// The two spaces.
     pub spaces: [SpaceFacts; 2],
+    /// The contrast records. `None` if there are none, as in every index of version 1.
+    pub contrasts: Option<ContrastFacts>,
+}
+
+/// Metadata of contrast records.
+#[derive(Clone, Debug, PartialEq, Encode, Decode)]
+pub struct ContrastFacts {
+    /// Number of contrast records.
+    pub records: u64,
+    /// Their space.
+    pub space: SpaceFacts,
+}
+
+/// The part of a manifest that version 1 has. The bytes of its fields must never change.
+#[derive(Clone, Debug, PartialEq, Encode, Decode)]
+struct Version1 {
+    model: Vec<u8>,
+    content: Vec<u8>,
+    records: u64,
+    sources: u64,
+    classes: u64,
+    /// bincode writes an array without a length: one after the other.
+    spaces: [SpaceFacts; 2],
 }
 
 /// Metadata of a space.
@@ -61,13 +84,33 @@ pub enum Metric {
 
 const LIMIT: usize = 1 << 16;
 
-pub(crate) fn encode(manifest: &Manifest) -> Option<Vec<u8>> {
-    bincode::encode_to_vec(manifest, config::standard().with_limit::<LIMIT>()).ok().filter(|bytes| bytes.len() <= LIMIT)
+/// The bytes of a manifest: the part of version 1, and that of the contrast records, if there are any.
+pub(crate) fn encode(manifest: &Manifest) -> Option<(Vec<u8>, Option<Vec<u8>>)> {
+    let Manifest { model, content, records, sources, classes, spaces, contrasts } = manifest.clone();
+    let first = write(&Version1 { model, content, records, sources, classes, spaces })?;
+    match contrasts {
+        Some(contrasts) => Some((first, Some(write(&contrasts)?))),
+        None => Some((first, None)),
+    }
 }
 
-pub(crate) fn decode(bytes: &[u8]) -> Option<Manifest> {
-    let (manifest, used) = bincode::decode_from_slice(bytes, config::standard().with_limit::<LIMIT>()).ok()?;
-    (used == bytes.len()).then_some(manifest)
+/// Reads what [`encode`] returned.
+pub(crate) fn decode(bytes: &[u8], contrasts: Option<&[u8]>) -> Option<Manifest> {
+    let Version1 { model, content, records, sources, classes, spaces } = read(bytes)?;
+    let contrasts = match contrasts {
+        Some(bytes) => Some(read(bytes)?),
+        None => None,
+    };
+    Some(Manifest { model, content, records, sources, classes, spaces, contrasts })
+}
+
+fn write(value: &impl Encode) -> Option<Vec<u8>> {
+    bincode::encode_to_vec(value, config::standard().with_limit::<LIMIT>()).ok().filter(|bytes| bytes.len() <= LIMIT)
+}
+
+fn read<T: Decode<()>>(bytes: &[u8]) -> Option<T> {
+    let (value, used) = bincode::decode_from_slice(bytes, config::standard().with_limit::<LIMIT>()).ok()?;
+    (used == bytes.len()).then_some(value)
 }
 
 #[cfg(test)]
@@ -85,26 +128,36 @@ mod tests {
             records: 10,
             sources: 2,
             classes: 3,
-            spaces: [space, other],
+            spaces: [space, other.clone()],
+            contrasts: Some(ContrastFacts { records: 4, space: other }),
         }
+    }
+
+    fn bytes() -> Vec<u8> {
+        encode(&manifest()).unwrap().0
     }
 
     #[test]
     fn a_manifest_comes_back_as_it_went() {
-        assert_eq!(decode(&encode(&manifest()).unwrap()).unwrap(), manifest());
+        let without = Manifest { contrasts: None, ..manifest() };
+        for manifest in [manifest(), without] {
+            let (bytes, contrasts) = encode(&manifest).unwrap();
+            assert_eq!(decode(&bytes, contrasts.as_deref()).unwrap(), manifest);
+        }
     }
 
     #[test]
     fn a_length_beyond_the_limit_is_refused_before_anything_is_allocated() {
-        let mut bytes = encode(&manifest()).unwrap();
+        let mut bytes = bytes();
         bytes.splice(0..1, [253, 255, 255, 255, 255, 255, 255, 255, 127]);
-        assert!(decode(&bytes).is_none());
+        assert!(decode(&bytes, None).is_none());
     }
 
     #[test]
     fn bytes_left_over_or_missing_are_refused() {
-        let bytes = encode(&manifest()).unwrap();
-        assert!(decode(&bytes[..bytes.len() - 1]).is_none());
-        assert!(decode(&[bytes, vec![0]].concat()).is_none());
+        let bytes = bytes();
+        assert!(decode(&bytes[..bytes.len() - 1], None).is_none());
+        assert!(decode(&[bytes.clone(), vec![0]].concat(), None).is_none());
+        assert!(decode(&bytes, Some(&[])).is_none());
     }
 }

@@ -103,8 +103,9 @@ impl RecordWriter {
         Ok(number)
     }
 
-    /// Completes the file. Returns the number of records, the number of sources, and the groups of the records.
-    pub(crate) fn finish(mut self) -> Result<(u64, u64, Groups)> {
+    /// Completes the file. Returns the number of records, the number of sources, and the groups of the records. `shared`
+    /// is the number of sources of another table that the records refer to, if they have none of their own.
+    pub(crate) fn finish(mut self, shared: Option<u64>) -> Result<(u64, u64, Groups)> {
         let missing: u64 =
             self.starts.windows(2).zip(&self.filled).map(|(ends, filled)| ends[1] - ends[0] - filled).sum();
         if missing > 0 {
@@ -112,8 +113,9 @@ impl RecordWriter {
         }
         let (count, sources) = (self.starts.last().copied().unwrap_or_default(), self.ends.len() as u64);
         let records = self.file.seal(self.records)?;
-        if let Some(record) = records.chunks_exact(4).find(|record| u64::from(record[0]) >= sources) {
-            return Err(Error::input("the source of a record", format!("below {sources}"), record[0]));
+        let known = shared.unwrap_or(sources);
+        if let Some(record) = records.chunks_exact(4).find(|record| u64::from(record[0]) >= known) {
+            return Err(Error::input("the source of a record", format!("below {known}"), record[0]));
         }
         self.file.section(ENDS, &self.ends)?;
         let mut facts = [0; FACTS];
@@ -202,8 +204,9 @@ impl Records {
         &self.attachment
     }
 
-    /// Compares the checksums, and checks that records, classes, sources and groups agree.
-    pub(crate) fn check(&self) -> Result<()> {
+    /// Compares the checksums, and checks that records, classes, sources and groups agree. `sources` is the number of
+    /// sources that the records refer to.
+    pub(crate) fn check(&self, sources: usize) -> Result<()> {
         self.file.check()?;
         let ordered = self.starts.is_sorted() && self.starts.first() == Some(&0);
         if !ordered || self.starts.last() != Some(&(self.count() as u64)) {
@@ -214,7 +217,7 @@ impl Records {
         }
         for class in 0..self.classes() as u32 {
             for record in self.range(class).filter_map(|number| self.get(number as u32)) {
-                if record.class != class || record.source as usize >= self.sources() {
+                if record.class != class || record.source as usize >= sources {
                     return Err(self.file.damaged("a record", format!("of class {class}"), format!("{record:?}")));
                 }
             }

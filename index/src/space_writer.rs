@@ -139,9 +139,9 @@ impl SpaceWriter {
 
 /// Writes the sums of all groups, one grouping at a time. Returns how many groups there are.
 fn write_group_sums(file: &mut Writer, groups: &Groups, values: &[f32], dims: usize, tell: Tell<'_>) -> Result<u64> {
-    let total = groups.counts().iter().copied().map(u64::from).sum();
     let mut done = 0;
     let section = file.start::<f32>(GROUP_SUMS)?;
+    let total = groups.counts().iter().copied().map(u64::from).sum();
     for grouping in 0..groups.counts().len() {
         groups.sums(grouping, values, dims, |_, sums| {
             tell(Phase::Groups, done, total);

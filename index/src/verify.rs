@@ -15,9 +15,13 @@ use crate::{
 /// Checks all files of an index.
 pub(crate) fn verify(index: &Index) -> Result<()> {
     index.manifest_file.check()?;
-    index.records.check()?;
+    let sources = index.records.sources();
+    index.records.check(sources)?;
     let mut spaces = index.spaces().iter().zip(&index.manifest().spaces);
-    spaces.try_for_each(|(of_index, facts)| space(of_index, facts.distinct))
+    spaces.try_for_each(|(of_index, facts)| space(of_index, facts.distinct))?;
+    let Some((contrasts, facts)) = index.contrasts().zip(index.manifest().contrasts.as_ref()) else { return Ok(()) };
+    contrasts.records.check(sources)?;
+    space(contrasts.space(), facts.space.distinct)
 }
 
 fn space(space: &Space, distinct: u64) -> Result<()> {

@@ -135,9 +135,19 @@ impl Bundle {
         TrainingEdges::current_generation(&self.layout().index())
     }
 
-    /// Builds a new generation of the index from the gold edges of a treebank. This snapshot keeps the generation it
-    /// has; open the bundle again to use the new one.
+    /// Builds a new generation of the index from the gold edges of a treebank, with the usual number of rejected edges
+    /// beside them. This snapshot keeps the generation it has; open the bundle again to use the new one.
     pub fn build_index(&self, treebank: &[Sentence], progress: &(dyn Fn(Step) + Sync)) -> Result<Built> {
-        evidence::build(self.model(), treebank, &self.layout().index(), progress, |_| Ok(()))
+        self.build_index_with(treebank, evidence::REJECTED, progress)
+    }
+
+    /// As [`build_index`](Self::build_index), with `rejected` wrong heads of every word, the hardest ones.
+    pub fn build_index_with(
+        &self,
+        treebank: &[Sentence],
+        rejected: usize,
+        progress: &(dyn Fn(Step) + Sync),
+    ) -> Result<Built> {
+        evidence::build(self.model(), treebank, &self.layout().index(), rejected, progress, |_| Ok(()))
     }
 }

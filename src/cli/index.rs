@@ -3,7 +3,7 @@
 use super::machine::Machine;
 use super::progress::step_bar;
 use crate::bundle::Bundle;
-use crate::evidence::Step;
+use crate::evidence::{REJECTED, Step};
 use crate::task::Task;
 use crate::treebank::read_trees;
 use citree_index::Phase;
@@ -27,8 +27,19 @@ pub(super) struct Args {
     /// The treebank whose edges are to be cited, in CoNLL-U
     #[arg(long, value_name = "FILE")]
     treebank: PathBuf,
+    /// How many wrong heads of every word to keep as rejected edges, the hardest ones; 0 for none
+    #[arg(long, value_name = "N", default_value_t = REJECTED, value_parser = rejected)]
+    rejected: usize,
     #[command(flatten)]
     machine: Machine,
+}
+
+/// More would make the index many times as large, and easy wrong heads are never near.
+const MOST_REJECTED: usize = 16;
+
+fn rejected(text: &str) -> Result<usize, String> {
+    let number = text.parse().ok().filter(|number| *number <= MOST_REJECTED);
+    number.ok_or_else(|| format!("give a number from 0 to {MOST_REJECTED}"))
 }
 
 /// Builds a new generation of the index.
@@ -37,14 +48,20 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let bundle = Bundle::open_on(&args.bundle, &device)?;
     let sentences = read_trees(&args.treebank)?;
     let bar = step_bar()?;
-    let built = bundle.build_index(&sentences, &|step| show(&bar, step));
+    let built = bundle.build_index_with(&sentences, args.rejected, &|step| show(&bar, step));
     bar.finish_and_clear();
     let built = built?;
     let mut stderr = std::io::stderr().lock();
     if built.left_out > 0 {
         writeln!(stderr, "left out {} edges with labels that the model was not trained with", built.left_out)?;
     }
-    writeln!(stderr, "indexed {} edges of {} sentences", built.edges, sentences.len())?;
+    writeln!(
+        stderr,
+        "indexed {} edges of {} sentences, and {} rejected edges",
+        built.edges,
+        sentences.len(),
+        built.rejected
+    )?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -53,7 +70,7 @@ pub(super) fn show(bar: &ProgressBar, step: Step) {
     let (name, done, total) = match step {
         Step::Encoding { done, total } => ("encoding".to_string(), done as u64, total as u64),
         Step::Indexing(progress) => (
-            format!("{}: {}", Task::ALL.get(progress.space).map_or("", |task| task.name()), phase(progress.phase)),
+            format!("{}: {}", Task::ALL.get(progress.space).map_or("rejected", |task| task.name()), phase(progress.phase)),
             progress.done,
             progress.total,
         ),

@@ -1,20 +1,29 @@
-//! Builds the index of a bundle: encodes every gold edge of a treebank with both models.
+//! Builds the index of a bundle: encodes every gold edge of a treebank with both models, and the hardest wrong heads of
+//! every word with the head model.
 
 use super::groups::Numbering;
 use super::record::{Edge, TrainingSentence};
 use super::sum_of_sums;
-use crate::config::Similarity;
-use crate::edge::{EdgeModel, edge_vectors};
+use crate::config::{Aggregate, Basis, Similarity};
+use crate::edge::{EdgeModel, Rivals, edges_and_rivals};
+use crate::encoder::Numbered;
 use crate::error::{Error, Result};
 use crate::files::to_json;
 use crate::model::Model;
+use crate::support::{support_rows, support_sums};
+use crate::task::Task;
 use crate::treebank::{Sentence, write_sentence};
+use candle_core::Tensor;
 use citree_index::sums::Sums;
 use citree_index::{Builder, GraphSpec, Metric, Progress, SpaceSpec, Spec};
 use std::path::Path;
 
 /// Sentences encoded before their rows are written; bounds the memory.
 const CHUNK: usize = 2048;
+/// Rejected edges per word, if nobody asks for another number.
+pub(crate) const REJECTED: usize = 2;
+/// Sentences whose mean edge tells which wrong heads are hard. More would hardly change the mean.
+const SAMPLE: usize = 2048;
 
 /// The progress of a build.
 #[derive(Clone, Copy, Debug)]
@@ -37,11 +46,13 @@ pub struct Built {
     pub generation: u64,
     /// Edges in the index.
     pub edges: u64,
+    /// Rejected edges beside them.
+    pub rejected: u64,
     /// Edges left out because their label is not in the model's training treebank.
     pub left_out: u64,
 }
 
-/// Encodes every gold edge of the sentences and publishes a new generation of the index in `folder`. If the build fails
+/// Encodes every gold edge of the sentences, and `rejected` wrong heads of every word, and publishes a new generation of the index in `folder`. If the build fails
 /// or the process ends, the previous generation stays unchanged.
 ///
 /// `encoded` is called when all edges are encoded, with the summed support of heads and of labels. Training needs these
@@ -50,13 +61,14 @@ pub(crate) fn build(
     model: &Model,
     sentences: &[Sentence],
     folder: &Path,
+    rejected: usize,
     tell: &(dyn Fn(Step) + Sync),
     encoded: impl FnOnce([Sums; 2]) -> Result<()>,
 ) -> Result<Built> {
     let vocabulary = &model.tables.vocabulary;
     let label = |sentence: usize, word: usize| vocabulary.label(&sentences[sentence].words()[word].label);
     let mut label_counts = vec![0; vocabulary.labels().len()];
-    let mut left_out = 0;
+    let (mut left_out, mut rejected_edges) = (0, 0);
     let mut numbering = Numbering::default();
     let mut groups = Vec::with_capacity(sentences.len());
     let documents = documents(sentences);
@@ -70,7 +82,11 @@ pub(crate) fn build(
         groups.push(numbering.groups(sentence, &documents[at]));
         for word in 0..sentence.words().len() {
             match label(at, word) {
-                Some(label) => label_counts[label as usize] += 1,
+                Some(label) => {
+                    label_counts[label as usize] += 1;
+                    // All positions but the word itself and its head; ROOT is one.
+                    rejected_edges += rejected.min(sentence.words().len() - 1) as u64;
+                }
                 None => left_out += 1,
             }
         }
@@ -85,6 +101,7 @@ pub(crate) fn build(
         spaces: [space(&model.heads.edges), space(&model.labels.edges)],
         class_counts: label_counts,
         groupings: numbering.counts(),
+        contrasts: rejected_edges,
         attachment: to_json("the names of groups", &numbering.into_names())?.into_bytes(),
         model: model.fingerprint()?.to_vec(),
         content: treebank.finalize().as_bytes().to_vec(),
@@ -93,12 +110,17 @@ pub(crate) fn build(
     let mut builder = Builder::create(folder, spec)?;
     let (heads_model, labels_model) = (model.heads.edges.frozen()?, model.labels.edges.frozen()?);
     let mut sums = [&heads_model, &labels_model].map(|model| Sums::new(vocabulary.labels().len(), model.dims()));
+    let support = match rejected {
+        0 => None,
+        _ => Some(rival_support(model, &heads_model, sentences)?),
+    };
+    let rivals = support.as_ref().map(|support| Rivals { support, per_word: rejected });
     for (chunk, part) in sentences.chunks(CHUNK).enumerate() {
         tell(Step::Encoding { done: chunk * CHUNK, total: sentences.len() });
         let numbered = model.pretrained.number(vocabulary, part)?;
         let heads: Vec<&[usize]> = numbered.iter().map(|sentence| sentence.heads.as_slice()).collect();
         let models = [&heads_model, &labels_model];
-        let vectors = edge_vectors(&models, model.config.share_encoder, &numbered, &heads)?;
+        let (vectors, wrong) = edges_and_rivals(&models, model.config.share_encoder, &numbered, &heads, rivals)?;
         let [head_rows, label_rows] = &vectors[..] else { continue };
         for (offset, sentence) in part.iter().enumerate() {
             let at = chunk * CHUNK + offset;
@@ -113,12 +135,33 @@ pub(crate) fn build(
                 head_sums.add(label as usize, head_row);
                 label_sums.add(label as usize, label_row);
             }
+            let wrong = &wrong[offset];
+            for (&(dependent, head), row) in wrong.edges.iter().zip(wrong.rows.chunks(heads_model.dims())) {
+                if label(at, dependent as usize - 1).is_some() {
+                    builder.add_contrast(number, [dependent, head], row)?;
+                }
+            }
         }
     }
     let [head_sums, label_sums] = sums;
     encoded([one_class(&head_sums), label_sums])?;
     let generation = builder.finish(&|progress| tell(Step::Indexing(progress)))?;
-    Ok(Built { generation, edges, left_out })
+    Ok(Built { generation, edges, rejected: rejected_edges, left_out })
+}
+
+/// What wrong heads are compared with to find the hardest: the learned weights, or the mean edge of evenly spaced
+/// sentences, so that the treebank need not be encoded twice.
+fn rival_support(model: &Model, heads: &EdgeModel, sentences: &[Sentence]) -> Result<Tensor> {
+    if let (Basis::Weights, Some(weights)) = (model.config.system.inference, heads.weight_rows()?) {
+        return Ok(weights.get(0)?);
+    }
+    let stride = sentences.len().div_ceil(SAMPLE).max(1);
+    let sample: Vec<Sentence> = sentences.iter().step_by(stride).cloned().collect();
+    let numbered = model.pretrained.number(&model.tables.vocabulary, &sample)?;
+    let numbered: Vec<&Numbered> = numbered.iter().collect();
+    let sums = support_sums(&[(Task::Heads, heads)], &numbered, 1)?;
+    let sums = sums.into_iter().next().unwrap_or_else(|| Sums::new(1, heads.dims()));
+    Ok(support_rows(&sums, Aggregate::Mean, heads.device())?.get(0)?)
 }
 
 /// Merges the sums of all labels into one class: the support of heads.

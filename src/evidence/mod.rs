@@ -11,7 +11,7 @@ mod record;
 mod side;
 mod weigh;
 
-pub(crate) use build::build;
+pub(crate) use build::{REJECTED, build};
 pub use build::{Built, Step};
 pub use edges::TrainingEdges;
 pub(crate) use groups::{Grouping, prefix};

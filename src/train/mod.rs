@@ -190,7 +190,7 @@ impl Plan<'_> {
         let folder = layout.model();
         std::fs::create_dir_all(&folder).map_err(Error::io(&folder))?;
         let tell = |step| observer.indexing(step);
-        evidence::build(&model, self.train, &layout.index(), &tell, |sums| {
+        evidence::build(&model, self.train, &layout.index(), evidence::REJECTED, &tell, |sums| {
             let model = match model.config.system.inference {
                 Basis::Instances => model.with_sums(sums),
                 Basis::Weights => model.clone(),

@@ -7,8 +7,12 @@ use std::path::Path;
 
 use crate::error::{Error, Result};
 
-/// The version of the container format that this crate writes and reads.
-pub const VERSION: u32 = 1;
+/// The newest version of the format that this crate writes and reads. Versions 1 and 2 lay files out alike. The manifest
+/// of an index with contrast records has version 2, so that a program of version 1 refuses it instead of ignoring them.
+pub const VERSION: u32 = 2;
+
+/// The oldest version that this crate reads, and the one that it writes where nothing newer is used.
+pub const OLDEST: u32 = 1;
 
 /// Numbers of metadata in the header. The kind of the file says what they mean.
 pub const FACTS: usize = 10;
@@ -51,10 +55,10 @@ pub(super) struct Entry {
 }
 
 /// The header as bytes.
-pub(super) fn encode(kind: u32, length: u64, facts: [u64; FACTS], entries: &[Entry]) -> Vec<u8> {
+pub(super) fn encode(version: u32, kind: u32, length: u64, facts: [u64; FACTS], entries: &[Entry]) -> Vec<u8> {
     let mut header = Vec::with_capacity(HEADER);
     header.extend_from_slice(&MAGIC);
-    [VERSION, kind, entries.len() as u32, 0].iter().for_each(|number| header.extend(number.to_le_bytes()));
+    [version, kind, entries.len() as u32, 0].iter().for_each(|number| header.extend(number.to_le_bytes()));
     header.extend(length.to_le_bytes());
     facts.iter().for_each(|fact| header.extend(fact.to_le_bytes()));
     header.resize(TABLE, 0);
@@ -68,14 +72,15 @@ pub(super) fn encode(kind: u32, length: u64, facts: [u64; FACTS], entries: &[Ent
     header
 }
 
-/// Reads a header and checks it against itself and the length of the file. The sections are not read.
+/// Reads a header and checks it against itself and the length of the file. Returns its version, facts and table. The
+/// sections are not read.
 pub(super) fn decode(
     path: &Path,
     header: &[u8],
     kind: u32,
     length: u64,
     remedies: Remedies,
-) -> Result<([u64; FACTS], Vec<Entry>)> {
+) -> Result<(u32, [u64; FACTS], Vec<Entry>)> {
     let (remedy, path_of) = (remedies.damage, || path.to_owned());
     let damaged = |what: &str, expected: String, found: String| damaged(path, what, expected, found, remedies);
     let small = |at: usize| u32::from_le_bytes(header[at..at + 4].try_into().unwrap_or_default());
@@ -90,7 +95,7 @@ pub(super) fn decode(
     }
     let crc = crc32c::crc32c(&header[..HEADER - 4]);
     // The version comes before the checksum: another version may store its checksum elsewhere.
-    if small(8) != VERSION {
+    if !(OLDEST..=VERSION).contains(&small(8)) {
         let (expected, found) = (VERSION, small(8));
         return Err(Error::Version { path: path_of(), expected, found, remedy: remedies.version });
     }
@@ -129,7 +134,7 @@ pub(super) fn decode(
     if end != length {
         return Err(damaged("the end of the last section", length.to_string(), end.to_string()));
     }
-    Ok((facts, entries))
+    Ok((small(8), facts, entries))
 }
 
 /// An [`Error::Damaged`] with the advice for this file.

@@ -14,6 +14,7 @@ use crate::error::{Error, IoContext, Result};
 pub struct Sections {
     path: PathBuf,
     map: Map,
+    version: u32,
     facts: [u64; FACTS],
     entries: Vec<Entry>,
     remedies: Remedies,
@@ -34,13 +35,18 @@ impl Sections {
         let mut header = Vec::with_capacity(HEADER);
         Read::take(&file, HEADER as u64).read_to_end(&mut header).at("read", &path)?;
         let length = file.metadata().at("read", &path)?.len();
-        let (facts, entries) = decode(&path, &header, kind, length, remedies)?;
+        let (version, facts, entries) = decode(&path, &header, kind, length, remedies)?;
         let map = Map::whole(&file).at("map", &path)?;
         if map.bytes().len() as u64 != length {
             let found = map.bytes().len() as u64;
             return Err(Error::Length { path, expected: length, found, remedy: remedies.damage });
         }
-        Ok(Self { path, map, facts, entries, remedies })
+        Ok(Self { path, map, version, facts, entries, remedies })
+    }
+
+    /// The version of the format that the file needs.
+    pub(crate) fn version(&self) -> u32 {
+        self.version
     }
 
     /// The facts of the header.

@@ -10,7 +10,7 @@ use std::{
 
 use super::{
     checksum,
-    header::{ALIGN, Entry, FACTS, HEADER, SLOTS, encode},
+    header::{ALIGN, Entry, FACTS, HEADER, OLDEST, SLOTS, encode},
     map::{Map, Plain, View, bytes_of},
 };
 use crate::error::{Error, IoContext, Result};
@@ -22,6 +22,7 @@ use crate::error::{Error, IoContext, Result};
 #[derive(Debug)]
 pub struct Writer {
     path: Arc<Path>,
+    version: u32,
     kind: u32,
     file: BufWriter<File>,
     entries: Vec<Entry>,
@@ -51,12 +52,18 @@ impl Writer {
         let file = OpenOptions::new().read(true).write(true).create_new(true).open(&path).at("create", &path)?;
         Ok(Self {
             path: path.into(),
+            version: OLDEST,
             kind,
             file: BufWriter::with_capacity(1 << 20, file),
             entries: Vec::new(),
             end: HEADER as u64,
             at: 0,
         })
+    }
+
+    /// Marks the file as one that needs a reader of this version, between [`OLDEST`] and [`VERSION`](super::VERSION).
+    pub(crate) fn version(&mut self, version: u32) {
+        self.version = version;
     }
 
     /// Begins a section of `count` values that [`Writer::write_at`] writes in any order. Values never written are zero.
@@ -194,7 +201,7 @@ impl Writer {
             let map = Map::sealed(self.file.get_ref(), entry.offset, entry.length).at("map", &self.path)?;
             entry.crc = checksum(map.bytes());
         }
-        let header = encode(self.kind, self.end, facts, &self.entries);
+        let header = encode(self.version, self.kind, self.end, facts, &self.entries);
         self.put(0, &header)?;
         self.file.flush().at("write", &self.path)?;
         self.file.get_ref().sync_all().at("save", &self.path)

@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use citree_index::{Error, GraphSpec, Index, container::VERSION};
+use citree_index::{Error, GraphSpec, Index, container::{OLDEST, VERSION}};
 
 use crate::{make::Data, random::Random};
 
@@ -201,7 +201,7 @@ fn foreign_older_and_newer_files_say_what_they_are_and_what_to_do() {
     let bytes = fs::read(&path).unwrap();
     fs::write(&path, b"%PDF-1.7 and so on").unwrap();
     assert!(matches!(Index::open(folder.path()), Err(Error::Foreign { .. })));
-    for version in [VERSION - 1, VERSION + 1] {
+    for version in [OLDEST - 1, VERSION + 1] {
         let mut other = bytes.clone();
         other[8..12].copy_from_slice(&version.to_le_bytes());
         fs::write(&path, &other).unwrap();

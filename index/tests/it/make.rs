@@ -51,6 +51,7 @@ impl Data {
             // These bytes are in the frozen manifest.
             content: b"a treebank".to_vec(),
             groupings: vec![self.sources(), 7],
+            contrasts: 0,
             attachment: b"names of groups".to_vec(),
             graph: self.graph,
         }

@@ -61,6 +61,7 @@ fn build(folder: &Path, base: &Rows) -> anyhow::Result<Built> {
         spaces: [SpaceSpec { dims: base.dims, metric: Metric::Cosine }, SpaceSpec { dims: 1, metric: Metric::Dot }],
         class_counts: vec![base.count() as u64],
         groupings: Vec::new(),
+        contrasts: 0,
         attachment: Vec::new(),
         model: Vec::new(),
         content: Vec::new(),

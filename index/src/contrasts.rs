@@ -1,0 +1,79 @@
+//! Contrast records: examples of what the records are not, in a space of their own beside the first space.
+//!
+//! A contrast record refers to a source and has a payload like any record, but no class and no groups, and a row in the
+//! first space only. Contrast records have their own numbers, files and graph. So they never appear among the records,
+//! in sums of classes or in sums of groups: an index answers about its records as if it had no contrasts.
+
+use std::{path::Path, sync::Arc};
+
+use crate::{
+    error::{Error, Result},
+    meta::ContrastFacts,
+    records::{Record, RecordWriter, Records},
+    space::Space,
+    space_writer::{GraphSpec, SpaceSpec, SpaceWriter, Tell},
+};
+
+// File names are part of the format. For the parser that it was made for, a contrast record is a rejected edge.
+const RECORDS: &str = "rejected-edges";
+const SPACE: &str = "rejected";
+
+/// Writes contrast records as they arrive.
+#[derive(Debug)]
+pub(crate) struct ContrastWriter {
+    records: RecordWriter,
+    space: SpaceWriter,
+}
+
+impl ContrastWriter {
+    pub(crate) fn create(folder: &Path, count: u64, spec: SpaceSpec) -> Result<Self> {
+        let records = RecordWriter::create(folder.join(RECORDS), &[count], &[], &[])?;
+        let space = SpaceWriter::create(folder.join(SPACE), spec, records.starts())?;
+        Ok(Self { records, space })
+    }
+
+    pub(crate) fn add(&mut self, source: u32, payload: [u32; 2], row: &[f32]) -> Result<()> {
+        self.space.fits(row)?;
+        let number = self.records.add(Record { source, class: 0, payload }, &[])?;
+        self.space.put(number, row)
+    }
+
+    pub(crate) fn finish(self, graph: GraphSpec, sources: u64, tell: Tell<'_>) -> Result<ContrastFacts> {
+        let (records, _, groups) = self.records.finish(Some(sources))?;
+        Ok(ContrastFacts { records, space: self.space.finish(graph, &groups, tell)? })
+    }
+}
+
+/// Contrast records, mapped.
+#[derive(Debug)]
+pub struct Contrasts {
+    pub(crate) records: Arc<Records>,
+    space: Space,
+}
+
+impl Contrasts {
+    pub(crate) fn open(folder: &Path, facts: &ContrastFacts) -> Result<Self> {
+        let records = Arc::new(Records::open(folder.join(RECORDS))?);
+        if (records.count() as u64, records.classes()) != (facts.records, 1) {
+            let found = format!("{} in {}", records.count(), records.classes());
+            return Err(records.file.damaged("the number of contrast records", format!("{} in 1", facts.records), found));
+        }
+        let space = Space::open(folder.join(SPACE), records.clone(), &facts.space)?;
+        Ok(Self { records, space })
+    }
+
+    /// The rows of the contrast records. Searches return the numbers of contrast records.
+    pub fn space(&self) -> &Space {
+        &self.space
+    }
+
+    /// The source and the payload of a contrast record by its number.
+    pub fn record(&self, number: u32) -> Option<(u32, [u32; 2])> {
+        self.records.get(number).map(|record| (record.source, record.payload))
+    }
+}
+
+/// Refuses a contrast record in an index that announced none.
+pub(crate) fn unannounced() -> Error {
+    Error::input("the number of contrast records", "0 as announced", "more")
+}
