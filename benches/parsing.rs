@@ -22,7 +22,7 @@ fn parsing(criterion: &mut Criterion) {
     group.sample_size(20).throughput(Throughput::Elements(words as u64));
     let rules = [Rule::sum(), Rule::nca(Rule::TEMPERATURE).unwrap(), Rule::knn(Rule::NEIGHBORS).unwrap()];
     for rule in rules {
-        let settings = Settings { rule: rule.clone(), ..Settings::default() };
+        let settings = Settings { rule: Some(rule.clone()), ..Settings::default() };
         let parser = bundle.parser_with(&settings).unwrap();
         group.bench_function(format!("parse by {rule}"), |bench| bench.iter(|| parser.parse(&dev).unwrap()));
         let explainer = bundle.explainer_with(&settings).unwrap();

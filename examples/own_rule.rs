@@ -11,7 +11,7 @@
 
 use citree::explain::Options;
 use citree::parse::Settings;
-use citree::rule::{Scale, Scoring};
+use citree::rule::{Context, Scoring, Totals};
 use citree::{Bundle, Result, Rule};
 
 /// Only training edges above a cosine count, each for one.
@@ -29,15 +29,15 @@ impl Scoring for NearlyTheSame {
         format!("training edges with a cosine of at least {} count, all alike", self.least)
     }
 
-    fn contribution(&self, similarity: f32, scale: Scale, count: u64) -> f64 {
+    fn contribution(&self, similarity: f32, context: &Context) -> f64 {
         // Below the threshold a little is left, so that a word without such edges is not decided by chance.
         let weight = if similarity >= self.least { 1.0 } else { 1e-3 * f64::from(similarity) };
-        scale.share(count) * weight
+        context.scale.share(context.count) * weight
     }
 
-    fn score(&self, total: f64) -> f64 {
+    fn score(&self, totals: Totals, _context: &Context) -> f64 {
         // Probabilities are computed from scores, so a total of counts is put on the scale of a logarithm.
-        total.max(f64::MIN_POSITIVE).ln()
+        totals.evidence().max(f64::MIN_POSITIVE).ln()
     }
 }
 
@@ -47,14 +47,14 @@ fn main() -> Result<()> {
         panic!("give a bundle and a sentence")
     };
     let rule = Rule::own(NearlyTheSame { least: 0.9 })?;
-    let explainer = Bundle::open(bundle)?.explainer_with(&Settings { rule, ..Settings::default() })?;
+    let explainer = Bundle::open(bundle)?.explainer_with(&Settings { rule: Some(rule), ..Settings::default() })?;
     let sentence = explainer.parser().split(&text);
     println!("{}", explainer.rule().describe());
     for explanation in explainer.explain(&[sentence], &Options::default())?.iter().flatten() {
         for edge in &explanation.edges {
             let coverage = &edge.attachment.coverage;
             println!(
-                "{} is {} of {}: {} citations carry {:.1} % of the evidence",
+                "{} is {} of {}: {} citations carry {:.1} % of what counts",
                 explanation.form(edge.dependent),
                 edge.label,
                 explanation.form(edge.head),

@@ -194,9 +194,6 @@ impl Config {
         if let Some((name, value)) = rates.into_iter().find(|&(_, v)| !(v > 0.0 && v.is_finite())) {
             return Err(format!("{name} is {value}, but must be a positive number"));
         }
-        if self.rule.neighbors().is_some() {
-            return Err(format!("no model learns by the {} rule; train by sum or nca and decide by it", self.rule));
-        }
         if !self.rule.is_linear() && self.system.learning == Basis::Weights {
             return Err(format!("rule {} needs a system that learns by instances, not {}", self.rule, self.system));
         }

@@ -53,6 +53,7 @@
 #![cfg_attr(feature = "internals", warn(unreachable_pub))]
 
 pub mod bundle;
+mod calibrate;
 #[cfg(feature = "cli")]
 pub mod cli;
 pub mod config;
@@ -111,7 +112,7 @@ pub mod internals {
 
     /// A parser of a model in memory, by the sums that are in it.
     pub fn parser_of(model: &Model, settings: &Settings) -> Result<Parser> {
-        Parser::new(model, None, settings, &candle_core::Device::Cpu)
+        Parser::new(model, None, Default::default(), settings, &candle_core::Device::Cpu)
     }
 
     /// How an explainer weighs its evidence.
@@ -131,5 +132,30 @@ pub mod internals {
         let row = parser.vectors(task, analysis, &[edge])?;
         let label = label.and_then(|label| parser.tables().vocabulary.label(label));
         Ok(Side::new(task, row, label))
+    }
+}
+
+#[cfg(feature = "internals")]
+#[doc(hidden)]
+pub mod scratch {
+    use crate::explain::Explainer;
+    use crate::parse::Analysis;
+    use crate::{Result, Task};
+    /// word, head, score
+    pub fn candidates(_e: &Explainer, a: &Analysis, k: usize) -> Vec<(usize, usize, f32)> {
+        let mut out = Vec::new();
+        for word in 1..a.positions() {
+            let row = a.scores_of_heads(word);
+            let mut heads: Vec<usize> = (0..row.len()).filter(|&h| h != word).collect();
+            heads.sort_by(|&x, &y| row[y].total_cmp(&row[x]));
+            out.extend(heads.into_iter().take(k).map(|h| (word, h, row[h])));
+        }
+        out
+    }
+    pub fn rows(e: &Explainer, task: Task, a: &Analysis, edges: &[(usize, usize)]) -> Result<Vec<f32>> {
+        e.parser().vectors(task, a, edges)
+    }
+    pub fn label_scores<'a>(e: &Explainer, a: &'a Analysis, w: usize) -> &'a [f32] {
+        a.scores_of_labels(w, e.parser().labels().len())
     }
 }

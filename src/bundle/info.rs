@@ -1,6 +1,6 @@
 //! The facts of a bundle: model, pretrained input, index, sizes, and training.
 
-use super::{About, Bundle};
+use super::{About, Bundle, MeasuredRules};
 use crate::encoder::pretrained::Contents;
 use crate::error::{Error, Result};
 use crate::evidence::{Grouping, TrainingEdges};
@@ -15,6 +15,8 @@ use std::path::Path;
 pub struct Info {
     /// When it was trained, and its scores on the dev set.
     pub training: Value,
+    /// The rule that decides, and what was measured of it and of others.
+    pub rules: Value,
     /// The model.
     pub model: Value,
     /// The pretrained input; null if there is none.
@@ -37,6 +39,7 @@ impl Bundle {
         }
         Ok(Info {
             training: About::read(layout).map_or(Value::Null, |about| training(&about)),
+            rules: rules(self.rules()),
             model: json!({
                 "system": model.config.system.to_string(),
                 "fingerprint": self.fingerprint()?,
@@ -91,6 +94,23 @@ fn training(about: &About) -> Value {
     facts
 }
 
+fn rules(rules: &MeasuredRules) -> Value {
+    let mut facts = json!({ "decides": rules.own.describe() });
+    for of in &rules.measured {
+        facts[of.rule.to_string()] = json!({
+            "UAS": rounded(of.uas),
+            "LAS": rounded(of.las),
+            "words": of.words,
+            "calibration error": [rounded_error(of.heads.error), rounded_error(of.labels.error)],
+        });
+    }
+    facts
+}
+
+fn rounded_error(share: f64) -> f64 {
+    (share * 1e4).round() / 1e4
+}
+
 fn rounded(percent: f64) -> f64 {
     (percent * 100.0).round() / 100.0
 }
@@ -111,8 +131,19 @@ fn index(edges: &TrainingEdges, folder: &Path) -> Result<Value> {
         "treebank": hex(&manifest.content),
         "heads": space(edges.facts(Task::Heads)),
         "labels": space(edges.facts(Task::Labels)),
+        "rejected": rejected(edges),
         "bytes": size(folder)?,
     }))
+}
+
+/// The rejected edges; null in an index without any.
+fn rejected(edges: &TrainingEdges) -> Value {
+    let contrasts = edges.index().manifest().contrasts.as_ref();
+    contrasts.map_or(Value::Null, |contrasts| {
+        let mut facts = space(&contrasts.space);
+        facts["edges"] = json!(contrasts.records);
+        facts
+    })
 }
 
 fn space(facts: &SpaceFacts) -> Value {
@@ -139,6 +170,7 @@ impl std::fmt::Display for Info {
         }
         let parts = [
             ("training", &self.training),
+            ("rules", &self.rules),
             ("model", &self.model),
             ("pretrained", &self.pretrained),
             ("index", &self.index),

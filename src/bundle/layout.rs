@@ -66,6 +66,11 @@ impl Layout {
         self.folder.join("about.json")
     }
 
+    /// What was measured of rules, and the rule that decides.
+    pub(crate) fn rules(&self) -> PathBuf {
+        self.folder.join("rules.json")
+    }
+
     /// Whether there is a trained model.
     pub(crate) fn is_trained(&self) -> bool {
         self.model().exists()

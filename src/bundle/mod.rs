@@ -8,11 +8,13 @@
 mod about;
 mod info;
 mod layout;
+mod rules;
 mod verify;
 
 pub(crate) use about::{About, DevScores};
 pub use info::Info;
 pub(crate) use layout::Layout;
+pub use rules::{Calibration, MeasuredRule, MeasuredRules};
 pub use verify::Verified;
 
 use crate::encoder::Pretrained;
@@ -42,6 +44,7 @@ struct Opened {
     device: Device,
     model: Model,
     index: OnceLock<Arc<TrainingEdges>>,
+    rules: Arc<MeasuredRules>,
 }
 
 impl Bundle {
@@ -64,12 +67,18 @@ impl Bundle {
         }
         let pretrained = layout.pretrained();
         let model = Model::load(&files, |config| Pretrained::load(&pretrained, config.bert.train, device), device)?;
-        Ok(Self::of(layout, model, device))
+        Self::of(layout, model, device)
     }
 
     /// A bundle whose model is already in memory.
-    pub(crate) fn of(layout: Layout, model: Model, device: &Device) -> Self {
-        Self(Arc::new(Opened { layout, device: device.clone(), model, index: OnceLock::new() }))
+    pub(crate) fn of(layout: Layout, model: Model, device: &Device) -> Result<Self> {
+        let rules = Arc::new(MeasuredRules::read(&layout)?);
+        Ok(Self(Arc::new(Opened { layout, device: device.clone(), model, index: OnceLock::new(), rules })))
+    }
+
+    /// The rule that it decides by, and what was measured of it and of others.
+    pub fn rules(&self) -> &Arc<MeasuredRules> {
+        &self.0.rules
     }
 
     /// The folder.

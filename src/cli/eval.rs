@@ -1,5 +1,7 @@
 //! `citree eval`: a parse compared with the gold trees, in tables that say which figure is which.
 
+mod reliability;
+
 use crate::evaluate::{Attachment, LengthScore, Score, Scores, evaluate};
 use crate::treebank::read_all;
 use std::io::{self, Write};
@@ -12,13 +14,20 @@ use std::process::ExitCode;
 Examples:
   citree eval dev.conllu parsed.conllu
   citree eval dev.conllu parsed.conllu --json | jq .with_punctuation.las.f1
+  citree parse en.citree dev.conllu --scores > parsed.conllu
+  citree eval dev.conllu parsed.conllu --scores --svg reliability.svg
 
 The figures marked official are those of the official evaluator (udeval of PyPI's udtools): they count \
 punctuation and cut subtypes off labels, so that nsubj:pass counts as nsubj. Papers often give others: \
 say which one you cite.
 
 The two files may be cut into words differently, as after `citree parse --text`; then precision and \
-recall differ. Parses that are not trees are scored too.")]
+recall differ. Parses that are not trees are scored too.
+
+With --scores, the parse must have HeadProb and LabelProb in MISC, as `citree parse --scores` writes them, \
+and the same words as the gold trees. Labels are judged where the head is right. The calibration error is the \
+mean distance between probability and accuracy over 15 bins: 0 if a probability of 0.8 is right eight times \
+out of ten.")]
 pub(super) struct Args {
     /// The gold trees in CoNLL-U; - is the standard input
     gold: PathBuf,
@@ -27,12 +36,31 @@ pub(super) struct Args {
     /// Write everything as one JSON object, scores from 0 to 1
     #[arg(long)]
     json: bool,
+    /// Judge the probabilities instead: are they right as often as they say?
+    #[arg(long)]
+    scores: bool,
+    /// With --scores, also draw the reliability diagram into this file
+    #[arg(long, value_name = "FILE", requires = "scores")]
+    svg: Option<PathBuf>,
 }
 
 /// Evaluates, and writes the tables or the JSON to the standard output.
 pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
-    let scores = evaluate(&read_all(&args.gold)?, &read_all(&args.system)?)?;
+    let (gold, system) = (read_all(&args.gold)?, read_all(&args.system)?);
     let mut out = io::stdout().lock();
+    if args.scores {
+        let reliability = reliability::judge(&gold, &system)?;
+        if let Some(path) = &args.svg {
+            std::fs::write(path, reliability::svg(&reliability))
+                .map_err(|error| anyhow::anyhow!("{}: {error}", path.display()))?;
+        }
+        match args.json {
+            true => writeln!(out, "{}", serde_json::to_string_pretty(&reliability)?)?,
+            false => reliability::write(&mut out, &reliability)?,
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
+    let scores = evaluate(&gold, &system)?;
     if args.json {
         writeln!(out, "{}", serde_json::to_string_pretty(&scores)?)?;
     } else {

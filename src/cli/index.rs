@@ -69,6 +69,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
 pub(super) fn show(bar: &ProgressBar, step: Step) {
     let (name, done, total) = match step {
         Step::Encoding { done, total } => ("encoding".to_string(), done as u64, total as u64),
+        Step::Measuring { done, total } => ("measuring rules".to_string(), done as u64, total as u64),
         Step::Indexing(progress) => (
             format!("{}: {}", Task::ALL.get(progress.space).map_or("rejected", |task| task.name()), phase(progress.phase)),
             progress.done,

@@ -1,6 +1,7 @@
 //! The command line: one file per verb; the only place with clap, printing and progress bars.
 
 mod arcs;
+mod calibrate;
 mod check;
 mod columns;
 mod completions;
@@ -56,6 +57,7 @@ enum Verb {
     Demo(demo::Args),
     Train(train::Args),
     Index(index::Args),
+    Calibrate(calibrate::Args),
     Parse(parse::Args),
     Explain(explain::Args),
     Neighbors(neighbors::Args),
@@ -99,6 +101,7 @@ fn run() -> anyhow::Result<ExitCode> {
         Verb::Eval(args) => eval::run(args),
         Verb::Check(args) => check::run(args),
         Verb::Index(args) => index::run(args),
+        Verb::Calibrate(args) => calibrate::run(args),
         Verb::Neighbors(args) => neighbors::run(args),
         Verb::Info(args) => info::run(args),
         Verb::Verify(args) => verify::run(args),

@@ -1,12 +1,13 @@
 //! `citree train`: a treebank in, a bundle out.
 
+use super::calibrate;
 use super::machine::Machine;
 use super::progress::Progress;
 use super::recipe::{Place, Recipe};
 use super::shell::command_line;
-use crate::bundle::{About, Bundle, Layout};
+use crate::bundle::{About, Bundle, Layout, MeasuredRules};
 use crate::config::{Basis, Config, System};
-use crate::rule::Rule;
+use crate::rule::{Rule, RuleSettings, Spelling};
 use crate::train::{Plan, Start};
 use crate::treebank::{Sentence, read_trees};
 use std::io::Write;
@@ -52,9 +53,9 @@ pub(super) struct Args {
     /// One of the paper's systems: WWd WWc WId WIc IId IIc
     #[arg(long, value_parser = |name: &str| name.parse::<System>())]
     system: Option<System>,
-    /// What to learn to decide by: sum, as the paper; nca, so that the nearest training edges carry decisions
-    #[arg(long, value_parser = ["sum", "nca"])]
-    rule: Option<String>,
+    /// What to learn to decide by: sum, as the paper; nca or knn, so that the nearest training edges carry decisions
+    #[arg(long)]
+    rule: Option<Spelling>,
     /// Start from the parameters of this bundle, trained on the same treebank with the same sizes
     #[arg(long, value_name = "BUNDLE")]
     init: Option<PathBuf>,
@@ -135,7 +136,7 @@ fn configuration(args: &Args) -> anyhow::Result<Config> {
     let mut config = args.recipe.config()?;
     config.system = args.system.unwrap_or(config.system);
     if let Some(rule) = &args.rule {
-        config.rule = Rule::named(rule, None, None)?;
+        config.rule = Rule::spelled(rule, RuleSettings::default())?;
     }
     config.seed = args.seed.unwrap_or(config.seed);
     config.share_encoder |= args.share_encoder;
@@ -155,5 +156,5 @@ pub(super) fn report(layout: &Layout) -> anyhow::Result<()> {
         )?;
     }
     writeln!(stderr, "indexed {} edges of {} sentences", about.words, about.sentences)?;
-    Ok(())
+    calibrate::write(&mut stderr, &MeasuredRules::read(layout)?)
 }

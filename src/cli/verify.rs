@@ -32,8 +32,8 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
             writeln!(out, "{problem}")?;
             Ok(ExitCode::from(1))
         }
-        Ok(Verified { generation, edges, sentences }) => {
-            writeln!(out, "all is well: generation {generation}, {edges} edges of {sentences} sentences")?;
+        Ok(Verified { generation, edges, rejected, sentences }) => {
+            writeln!(out, "all is well: generation {generation}, {edges} edges, {rejected} rejected edges of {sentences} sentences")?;
             Ok(ExitCode::SUCCESS)
         }
     }

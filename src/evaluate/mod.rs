@@ -5,12 +5,15 @@
 //! which greedy decoding can produce.
 
 mod align;
+mod reliability;
 mod tables;
 
 use crate::error::Result;
 use crate::treebank::Sentence;
 use align::{Alignment, Side, SideWord, common_spans};
 use serde::Serialize;
+pub use reliability::{Reliability, ReliabilityBin};
+pub(crate) use reliability::{Scored, fit_temperature, reliability};
 pub use tables::{LabelScore, LengthScore};
 
 /// The labels of content words, as listed in the official evaluator. CLAS counts only these.

@@ -37,6 +37,13 @@ pub enum Step {
     },
     /// Building the index from the encoded edges.
     Indexing(Progress),
+    /// Measuring rules on the dev set, at the end of training.
+    Measuring {
+        /// Rules measured.
+        done: usize,
+        /// Rules to measure.
+        total: usize,
+    },
 }
 
 /// The result of a build.

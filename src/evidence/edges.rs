@@ -4,10 +4,10 @@
 
 use super::groups::{GroupNames, Grouping};
 use super::lookup::SentenceLookup;
-use super::record::{Edge, Source, TrainingSentence};
+use super::record::{Edge, EdgeId, Source, TrainingSentence};
 use crate::error::{Error, Result};
 use crate::task::Task;
-use citree_index::{Index, Space, SpaceFacts};
+use citree_index::{Contrasts, Index, Space, SpaceFacts};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
@@ -66,9 +66,62 @@ impl TrainingEdges {
         }
     }
 
+    /// The share of nearest accepted edges that a search finds, measured when the index was built; `None` where all are
+    /// compared.
+    pub(crate) fn recall(&self, task: Task) -> Option<f32> {
+        self.facts(task).graph.map(|graph| graph.recall)
+    }
+
     /// An edge by its number.
     pub fn record(&self, edge: u32) -> Option<Edge> {
         self.index.record(edge).map(Edge::from)
+    }
+
+    /// The number of accepted edges.
+    pub fn accepted(&self) -> u32 {
+        self.index.manifest().records as u32
+    }
+
+    /// The number of rejected edges; 0 in an index without any.
+    pub fn rejected(&self) -> u32 {
+        self.index.manifest().contrasts.as_ref().map_or(0, |facts| facts.records as u32)
+    }
+
+    /// The rows of the rejected edges, by the head model.
+    pub(crate) fn rejected_space(&self) -> Option<&Space> {
+        self.index.contrasts().map(Contrasts::space)
+    }
+
+    /// The sentence of an edge.
+    pub(crate) fn sentence_of(&self, edge: EdgeId) -> Option<u32> {
+        match edge {
+            EdgeId::Accepted(edge) => self.record(edge).map(|record| record.sentence),
+            EdgeId::Rejected(edge) => self.index.contrasts()?.record(edge).map(|(sentence, _)| sentence),
+        }
+    }
+
+    /// The sentence, the dependent and the head of an edge. For a rejected edge that is the wrong head.
+    pub(crate) fn place(&self, edge: EdgeId) -> Result<(u32, u32, u32)> {
+        let found = match edge {
+            EdgeId::Accepted(edge) => self.record(edge).map(|edge| (edge.sentence, edge.dependent, edge.head)),
+            EdgeId::Rejected(edge) => {
+                let record = self.index.contrasts().and_then(|contrasts| contrasts.record(edge));
+                record.map(|(sentence, [dependent, head])| (sentence, dependent, head))
+            }
+        };
+        found.ok_or_else(|| self.damaged(format!("no edge {edge:?}")))
+    }
+
+    /// Checks that a rejected edge is inside its sentence, and none of its gold edges.
+    pub(crate) fn check_rejected(&self, edge: u32) -> Result<()> {
+        let id = EdgeId::Rejected(edge);
+        let (sentence, dependent, head) = self.place(id)?;
+        self.source(id)?;
+        let gold = self.sentence(sentence)?.words.get(dependent as usize - 1).map(|word| word.head);
+        match gold != Some(head as usize) && dependent != head {
+            true => Ok(()),
+            false => Err(self.damaged(format!("rejected edge {edge}, which is a gold edge"))),
+        }
     }
 
     /// The name of a label.
@@ -93,21 +146,22 @@ impl TrainingEdges {
         bytes.ok_or_else(|| self.damaged(format!("no sentence {number}")))
     }
 
-    /// An edge, and the part of its sentence that a citation shows. Sources are cached.
-    pub fn source(&self, edge: u32) -> Result<(Edge, Arc<Source>)> {
-        let known = self.record(edge).and_then(|record| Some((record, self.sources.get(record.sentence as usize)?)));
-        if let Some((record, Some(source))) = known.map(|(record, place)| (record, place.get())) {
-            let words = source.words.len() as u32;
-            if record.dependent > 0 && record.dependent <= words && record.head <= words {
-                return Ok((record, source.clone()));
+    /// The dependent and the head of an edge, and the part of its sentence that a citation shows. Sources are cached.
+    pub(crate) fn source(&self, edge: EdgeId) -> Result<(u32, u32, Arc<Source>)> {
+        let (number, dependent, head) = self.place(edge)?;
+        let cached = self.sources.get(number as usize);
+        let source = match cached.and_then(OnceLock::get) {
+            Some(source) => source.clone(),
+            None => {
+                let source = Arc::new(Source::from(self.sentence(number)?));
+                cached.map_or_else(|| source.clone(), |cached| cached.get_or_init(|| source.clone()).clone())
             }
+        };
+        let words = source.words.len() as u32;
+        if dependent == 0 || dependent > words || head > words {
+            return Err(self.damaged(format!("edge {edge:?} outside its sentence")));
         }
-        let (record, sentence) = self.edge(edge)?;
-        let source = Arc::new(Source::from(sentence));
-        if let Some((_, place)) = known {
-            let _ = place.set(source.clone());
-        }
-        Ok((record, source))
+        Ok((dependent, head, source))
     }
 
     /// The number of sentences.

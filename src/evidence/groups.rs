@@ -1,5 +1,6 @@
 //! The groups of training edges by which a score can be broken down, and their names.
 
+use super::record::TrainingSentence;
 use crate::treebank::Sentence;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
@@ -26,6 +27,18 @@ impl Grouping {
     /// Its position in the index.
     pub(crate) fn place(self) -> usize {
         self as usize
+    }
+
+    /// The name of the group of an edge that the index keeps no group of.
+    pub(crate) fn name_of(self, sentence: &TrainingSentence<'_>, dependent: u32, head: u32) -> String {
+        let named = |name: &str| if name.is_empty() { UNNAMED } else { name }.to_string();
+        match self {
+            Self::Document => named(sentence.document),
+            Self::Genre => named(prefix(sentence.sent_id, 1)),
+            Self::Sentence => sentence.sent_id.to_string(),
+            Self::Dependent => sentence.form(dependent as usize).to_string(),
+            Self::Head => sentence.form(head as usize).to_string(),
+        }
     }
 }
 

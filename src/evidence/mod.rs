@@ -1,12 +1,15 @@
 //! Evidence: the training edges that count in a decision.
 //!
-//! An index stores every gold edge of a treebank as encoded by both models ([`TrainingEdges`]). Evidence is a view of
-//! it: all of its edges, or all [without](Evidence::without) some. Every decision is computed from it by a rule.
+//! An index stores every gold edge of a treebank as encoded by both models ([`TrainingEdges`]): the *accepted* edges. It
+//! also stores *rejected* edges: for every word its hardest wrong heads, as the head model encodes them. Evidence is a
+//! view of both: all edges, or all [without](Evidence::without) some. Every decision is computed from it by a rule.
 
 mod build;
+mod compare;
 mod edges;
 mod groups;
 mod lookup;
+mod nearest;
 mod record;
 mod side;
 mod weigh;
@@ -15,9 +18,10 @@ pub(crate) use build::{REJECTED, build};
 pub use build::{Built, Step};
 pub use edges::TrainingEdges;
 pub(crate) use groups::{Grouping, prefix};
-pub use record::{Edge, Source, TrainingSentence, TrainingWord};
+pub(crate) use nearest::Neighbors;
+pub use record::{Edge, EdgeId, Source, TrainingSentence, TrainingWord};
 pub use side::Side;
-pub(crate) use weigh::Weighing;
+pub(crate) use weigh::{Weighed, Weighing};
 
 use crate::task::Task;
 use citree_index::sums::Sums;
@@ -34,8 +38,8 @@ pub struct Evidence {
     sums: [OnceLock<Sums>; 2],
     /// The sum over all labels for heads.
     total: OnceLock<Vec<f64>>,
-    /// Which edges are left out; empty if none are.
-    left_out: Vec<bool>,
+    /// Which accepted and which rejected edges are left out; empty if none are.
+    left_out: [Vec<bool>; 2],
 }
 
 impl Evidence {
@@ -43,23 +47,22 @@ impl Evidence {
     pub(crate) fn new(edges: Arc<TrainingEdges>) -> Self {
         let sums = Task::ALL.map(|task| OnceLock::from(edges.space(task).sums()));
         let counts = edges.space(Task::Heads).sums().counts().to_vec();
-        Self { edges, counts, sums, total: OnceLock::new(), left_out: Vec::new() }
+        Self { edges, counts, sums, total: OnceLock::new(), left_out: [Vec::new(), Vec::new()] }
     }
 
-    /// The same evidence without some edges, as if they had never been in the treebank. `left_out` receives the number
-    /// of each edge and of its sentence, and returns whether to leave it out.
-    pub fn without(&self, left_out: impl Fn(u32, u32) -> bool) -> Self {
-        let count = self.edges.index().manifest().records as u32;
-        let gone: Vec<bool> = (0..count)
-            .map(|edge| {
-                let record = self.edges.record(edge);
-                !self.counts(edge) || record.is_none_or(|record| left_out(edge, record.sentence))
-            })
-            .collect();
+    /// The same evidence without some edges, as if they had never been in the treebank. `left_out` receives each edge and
+    /// the number of its sentence, and returns whether to leave it out.
+    pub fn without(&self, left_out: impl Fn(EdgeId, u32) -> bool) -> Self {
+        let goes = |edge: EdgeId| {
+            let sentence = self.edges.sentence_of(edge);
+            !self.counts(edge) || sentence.is_none_or(|sentence| left_out(edge, sentence))
+        };
+        let gone: Vec<bool> = (0..self.edges.accepted()).map(|edge| goes(EdgeId::Accepted(edge))).collect();
+        let rejected = (0..self.edges.rejected()).map(|edge| goes(EdgeId::Rejected(edge))).collect();
         let left = |label| self.edges.index().records_of(label).filter(|edge| !gone[*edge as usize]).count() as u64;
         let counts = (0..self.counts.len() as u32).map(left).collect();
         let (sums, total) = ([OnceLock::new(), OnceLock::new()], OnceLock::new());
-        Self { edges: self.edges.clone(), counts, sums, total, left_out: gone }
+        Self { edges: self.edges.clone(), counts, sums, total, left_out: [gone, rejected] }
     }
 
     /// The underlying index.
@@ -77,14 +80,26 @@ impl Evidence {
         self.len() == 0
     }
 
+    /// The number of counted rejected edges.
+    pub fn rejected(&self) -> u64 {
+        match self.is_partial() {
+            true => self.left_out[1].iter().filter(|gone| !**gone).count() as u64,
+            false => u64::from(self.edges.rejected()),
+        }
+    }
+
     /// Whether an edge counts.
-    pub(crate) fn counts(&self, edge: u32) -> bool {
-        self.left_out.get(edge as usize) != Some(&true)
+    pub(crate) fn counts(&self, edge: EdgeId) -> bool {
+        let (kind, number) = match edge {
+            EdgeId::Accepted(number) => (0, number),
+            EdgeId::Rejected(number) => (1, number),
+        };
+        self.left_out[kind].get(number as usize) != Some(&true)
     }
 
     /// Whether some edges are left out.
     pub(crate) fn is_partial(&self) -> bool {
-        !self.left_out.is_empty()
+        !self.left_out[0].is_empty()
     }
 
     /// The sums of each label, added in index order, so that they equal the sums of an index of only these edges.
@@ -93,7 +108,7 @@ impl Evidence {
             let space = self.edges.space(task);
             let mut sums = Sums::new(self.counts.len(), space.dims());
             for label in 0..self.counts.len() {
-                for edge in self.edges.index().records_of(label as u32).filter(|edge| self.counts(*edge)) {
+                for edge in self.edges.index().records_of(label as u32).filter(|edge| self.counts(EdgeId::Accepted(*edge))) {
                     space.row(edge).into_iter().for_each(|row| sums.add(label, row));
                 }
             }

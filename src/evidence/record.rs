@@ -20,6 +20,15 @@ pub struct Edge {
     pub label: u32,
 }
 
+/// A training edge by its kind and its number. Accepted edges are the gold edges; rejected edges are wrong heads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum EdgeId {
+    /// A gold edge.
+    Accepted(u32),
+    /// A word with a head that it does not have.
+    Rejected(u32),
+}
+
 impl From<Record> for Edge {
     fn from(Record { source, class, payload: [dependent, head] }: Record) -> Self {
         Self { sentence: source, dependent, head, label: class }

@@ -1,7 +1,7 @@
-//! One side of a decision: an edge vector that is compared with all training edges or with those of one label.
+//! One side of a decision: an edge vector that is compared with training edges, all of them or those of one label.
 
+use super::nearest::Neighbors;
 use crate::task::Task;
-use citree_index::Hit;
 use std::sync::{Arc, OnceLock};
 
 /// One candidate of a decision, for comparison with training edges.
@@ -16,14 +16,16 @@ pub struct Side {
     pub(super) cached: Arc<Cached>,
 }
 
-/// Cached results for an edge vector, shared by the sides of all labels, so that one pass over the training edges is
-/// enough.
+/// Cached results for an edge vector, shared by the sides of all labels, so that one search or one pass over the
+/// training edges is enough.
 #[derive(Debug, Default)]
 pub(super) struct Cached {
     /// The nearest of all edges, with the number that a rule requested.
-    pub(super) nearest: OnceLock<(usize, Vec<Hit>)>,
-    /// The similarities to all edges.
+    pub(super) nearest: OnceLock<(usize, Neighbors)>,
+    /// The similarities to all accepted edges.
     pub(super) similarities: OnceLock<Vec<f32>>,
+    /// The similarities to all rejected edges.
+    pub(super) rejected: OnceLock<Vec<f32>>,
 }
 
 impl Side {

@@ -1,8 +1,9 @@
-//! Weighs evidence by a rule: totals, contributions, the number of counted edges, and the nearest edges to cite.
+//! Weighs evidence by a rule: totals, scores, contributions, and the number of counted edges.
 
-use super::{Evidence, Side};
-use crate::error::Result;
-use crate::rule::{Rule, Scale};
+use super::nearest::Neighbors;
+use super::{EdgeId, Evidence, Side};
+use crate::error::{Error, Result};
+use crate::rule::{Compared, Context, Rule, Scale, Scoring, Totals};
 use crate::task::Task;
 use citree_index::Hit;
 use std::borrow::Cow;
@@ -17,57 +18,115 @@ pub struct Weighing {
     pub rule: Rule,
     /// How the model's similarities are scaled.
     pub scale: Scale,
-    /// Whether to compare with every training edge, even if summed vectors give the same score.
+    /// Whether to compare with every training edge, even if summed vectors give the same score, or a graph nearly the
+    /// same neighbours.
     pub exact: bool,
 }
 
+/// A side with the contributions to it added up.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Weighed {
+    /// What its contributions depend on.
+    pub context: Context,
+    /// The contributions to it.
+    pub totals: Totals,
+    /// Its score.
+    pub score: f64,
+}
+
 impl Weighing {
-    /// Whether totals are computed from summed vectors.
-    pub(crate) fn uses_sums(&self) -> bool {
-        self.rule.is_linear() && !self.exact
+    /// Whether summed vectors give the scores of a task.
+    pub(crate) fn uses_sums(&self, task: Task) -> bool {
+        self.rule.of(task).is_linear() && !self.exact
     }
 }
 
 impl Evidence {
-    /// The sum of all contributions of training edges to a side.
+    /// What speaks for a side, less what speaks against it, as the rule adds it up.
     pub fn total(&self, by: &Weighing, side: &Side) -> Result<f64> {
-        let count = self.count(side);
-        if let Some(neighbors) = by.rule.neighbors() {
-            let similarities: Vec<f32> = self.neighbors(neighbors, side)?.iter().map(|hit| hit.similarity).collect();
-            return Ok(by.rule.total(&similarities, by.scale, count));
-        }
-        if by.rule.is_linear() {
-            return Ok(by.rule.contribution(1.0, by.scale, count) * self.similarity_to_sum(side));
-        }
-        let range = self.range(side);
-        Ok(self.total_of(by, &self.similarities(side)?, range.start, count))
+        Ok(self.weigh(by, side)?.totals.evidence())
     }
 
-    /// The total of edges with these similarities. `first` is the number of the first edge, and `count` edges count.
-    fn total_of(&self, by: &Weighing, similarities: &[f32], first: u32, count: u64) -> f64 {
-        if !self.is_partial() {
-            return by.rule.total(similarities, by.scale, count);
+    /// Adds up the contributions of training edges to a side.
+    pub(crate) fn weigh(&self, by: &Weighing, side: &Side) -> Result<Weighed> {
+        let rule = by.rule.of(side.task);
+        if let Some(count) = rule.neighbors() {
+            return self.vote(by, side, &self.neighbors(count, side, by.exact)?);
         }
-        let counted = (first..).zip(similarities).filter(|(edge, _)| self.counts(*edge));
-        by.rule.total(&counted.map(|(_, &similarity)| similarity).collect::<Vec<_>>(), by.scale, count)
+        let context = self.context(by, side)?;
+        if rule.is_linear() {
+            let total = rule.contribution(1.0, &context) * self.similarity_to_sum(side);
+            return Ok(weighed(rule, context, total, 0.0));
+        }
+        let accepted = self.counted_similarities(side)?;
+        let rejected = match context.compared {
+            Compared::Both => self.counted_rejected(side)?,
+            Compared::Accepted | Compared::Label => Cow::Borrowed(&[][..]),
+        };
+        Ok(all_weighed(rule, context, &accepted, &rejected))
+    }
+
+    /// The vote of these neighbours on a side.
+    pub(crate) fn vote(&self, by: &Weighing, side: &Side, found: &Neighbors) -> Result<Weighed> {
+        let rule = by.rule.of(side.task);
+        let [accepted, rejected] = [&found.accepted, &found.rejected].map(|hits| similarities(hits));
+        let context = self.voting(rule, self.context(by, side)?, &accepted, &rejected, found.nearest());
+        let own: Vec<f32> = match side.label {
+            Some(_) => similarities(&self.of_label(side, &found.accepted)),
+            None => accepted,
+        };
+        Ok(weighed(rule, context, rule.total(&own, &context), rule.total(&rejected, &context)))
+    }
+
+    /// What contributions to a side depend on, before anything is added up.
+    pub(crate) fn context(&self, by: &Weighing, side: &Side) -> Result<Context> {
+        let rule = by.rule.of(side.task);
+        let compared = match side.task {
+            Task::Labels => Compared::Label,
+            Task::Heads if rule.counts_rejected() && self.edges().rejected() > 0 => Compared::Both,
+            Task::Heads => Compared::Accepted,
+        };
+        let dot = self.edges().facts(side.task).metric == citree_index::Metric::Dot;
+        if compared == Compared::Accepted && dot && rule.neighbors().is_some() {
+            let message = "the knn rule needs rejected edges in a system with dot products, and this index has none; \
+                           build it again with `citree index`";
+            return Err(Error::Explanation { message: message.to_string() });
+        }
+        Ok(Context { scale: by.scale, compared, count: self.count(side), nearest: 1.0, whole: 1.0 })
+    }
+
+    /// The context of a vote of these neighbours.
+    fn voting(&self, rule: &dyn Scoring, context: Context, accepted: &[f32], rejected: &[f32], nearest: f32) -> Context {
+        // Where nothing is divided by what all weigh, sides are compared with each other, so the reference is fixed.
+        let context = match context.compared {
+            Compared::Accepted => context,
+            Compared::Both | Compared::Label => Context { nearest, ..context },
+        };
+        Context { whole: rule.whole(accepted, rejected, &context), ..context }
+    }
+
+    /// Those of the neighbours that have the label of a side.
+    pub(crate) fn of_label(&self, side: &Side, hits: &[Hit]) -> Vec<Hit> {
+        let range = self.range(side);
+        hits.iter().filter(|hit| range.contains(&hit.record)).copied().collect()
     }
 
     /// The scores of edge vectors as heads. `rows` holds `dims` values per edge.
     pub(crate) fn head_scores(&self, by: &Weighing, rows: &[f32], dims: usize) -> Result<Vec<f64>> {
         let mut scores = Vec::with_capacity(rows.len() / dims.max(1));
-        let count = self.len();
+        let sides = |rows: &[f32]| -> Vec<Side> {
+            rows.chunks(dims.max(1)).map(|row| Side::new(Task::Heads, row.to_vec(), None)).collect()
+        };
+        let neighbors = by.rule.of(Task::Heads).neighbors();
         for block in rows.chunks(ROWS_PER_PASS * dims.max(1)) {
-            if let Some(neighbors) = by.rule.neighbors() {
-                for hits in self.nearest_of_all(Task::Heads, block, neighbors)? {
-                    let similarities: Vec<f32> = hits.iter().map(|hit| hit.similarity).collect();
-                    scores.push(by.rule.score(by.rule.total(&similarities, by.scale, count)));
-                }
-                continue;
+            let sides = sides(block);
+            let all: Vec<&Side> = sides.iter().collect();
+            match neighbors {
+                Some(count) => self.find_neighbors(count, &all, by.exact)?,
+                None => self.compare(&all)?,
             }
-            let space = self.edges().space(Task::Heads);
-            let similarities = space.similarities(block, 0..space.count() as u32)?;
-            for own in similarities.chunks(space.count().max(1)) {
-                scores.push(by.rule.score(self.total_of(by, own, 0, count)));
+            for side in &sides {
+                scores.push(self.exact_score(by, side)?);
             }
         }
         Ok(scores)
@@ -77,89 +136,124 @@ impl Evidence {
     pub(crate) fn label_scores(&self, by: &Weighing, edges: &[Side]) -> Result<Vec<Vec<f64>>> {
         let mut scores = Vec::with_capacity(edges.len());
         for block in edges.chunks(ROWS_PER_PASS) {
-            if by.rule.neighbors().is_none() && !by.uses_sums() {
-                self.compare(&block.iter().collect::<Vec<_>>())?;
+            let all: Vec<&Side> = block.iter().collect();
+            match by.rule.of(Task::Labels).neighbors() {
+                Some(count) => self.find_neighbors(count, &all, by.exact)?,
+                None if by.uses_sums(Task::Labels) => {}
+                None => self.compare(&all)?,
             }
             for edge in block {
-                // One search covers all labels.
-                let neighbors = by.rule.neighbors().map(|neighbors| self.neighbors(neighbors, edge)).transpose()?;
-                let labels = (0..self.counts.len() as u32).map(|label| edge.with_label(Some(label)));
-                let score = |side: Side| match &neighbors {
-                    Some(hits) => {
-                        let range = self.range(&side);
-                        let own = hits.iter().filter(|hit| range.contains(&hit.record)).map(|hit| hit.similarity);
-                        Ok(by.rule.score(by.rule.total(&own.collect::<Vec<_>>(), by.scale, self.count(&side))))
+                scores.push(match by.rule.of(Task::Labels).neighbors() {
+                    Some(count) => self.label_votes(by, edge, count)?,
+                    None => {
+                        let score = |label| self.exact_score(by, &edge.with_label(Some(label)));
+                        (0..self.counts.len() as u32).map(score).collect::<Result<_>>()?
                     }
-                    None => self.label_score(by, &side),
-                };
-                scores.push(labels.map(score).collect::<Result<_>>()?);
+                });
             }
         }
         Ok(scores)
     }
 
-    fn label_score(&self, by: &Weighing, side: &Side) -> Result<f64> {
-        let total = match by.exact {
-            true => self.total_of(by, &self.similarities(side)?, self.range(side).start, self.count(side)),
-            false => self.total(by, side)?,
-        };
-        Ok(by.rule.score(total))
+    /// The scores of all labels by one vote of an edge's neighbours.
+    fn label_votes(&self, by: &Weighing, edge: &Side, count: usize) -> Result<Vec<f64>> {
+        let rule = by.rule.of(Task::Labels);
+        let found = self.neighbors(count, edge, by.exact)?;
+        let all = similarities(&found.accepted);
+        let context = self.voting(rule, self.context(by, edge)?, &all, &[], found.nearest());
+        let mut votes = vec![0.0; self.counts.len()];
+        for hit in &found.accepted {
+            let label = self.edges().record(hit.record).and_then(|edge| votes.get_mut(edge.label as usize));
+            label.into_iter().for_each(|votes| *votes += rule.contribution(hit.similarity, &context));
+        }
+        Ok(votes.iter().map(|&votes| rule.score(Totals { accepted: votes, rejected: 0.0 }, &context)).collect())
     }
 
-    /// The contribution of one training edge to a side.
-    pub(crate) fn contribution(&self, by: &Weighing, edge: u32, side: &Side) -> Result<f64> {
-        if !self.range(side).contains(&edge) || !self.counts(edge) {
-            return Ok(0.0);
+    /// The score of a side; by a linear rule in exact mode, from every single training edge.
+    fn exact_score(&self, by: &Weighing, side: &Side) -> Result<f64> {
+        let rule = by.rule.of(side.task);
+        if by.exact && rule.is_linear() {
+            let context = self.context(by, side)?;
+            return Ok(all_weighed(rule, context, &self.counted_similarities(side)?, &[]).score);
         }
-        let similarity = match by.rule.neighbors() {
-            Some(neighbors) => {
-                self.neighbors(neighbors, side)?.iter().find(|hit| hit.record == edge).map(|hit| hit.similarity)
+        Ok(self.weigh(by, side)?.score)
+    }
+
+    /// The contribution of one training edge to a side: negative for a rejected edge, 0 if it does not count.
+    pub(crate) fn contribution(&self, by: &Weighing, edge: EdgeId, side: &Side, weighed: &Weighed) -> Result<f64> {
+        let rule = by.rule.of(side.task);
+        let similarity = match rule.neighbors() {
+            Some(count) => {
+                let found = self.neighbors(count, side, by.exact)?;
+                let (hits, number) = match edge {
+                    EdgeId::Accepted(number) => (&found.accepted, number),
+                    EdgeId::Rejected(number) => (&found.rejected, number),
+                };
+                hits.iter().find(|hit| hit.record == number).map(|hit| hit.similarity)
             }
-            None => self.edges().space(side.task).similarity(&side.row, edge),
+            None => match edge {
+                EdgeId::Accepted(number) => self.edges().space(side.task).similarity(&side.row, number),
+                EdgeId::Rejected(_) if weighed.context.compared != Compared::Both => None,
+                EdgeId::Rejected(number) => {
+                    self.edges().rejected_space().and_then(|space| space.similarity(&side.row, number))
+                }
+            },
         };
-        Ok(similarity.map_or(0.0, |similarity| by.rule.contribution(similarity, by.scale, self.count(side))))
+        let counted = match edge {
+            EdgeId::Accepted(number) => self.range(side).contains(&number) && self.counts(edge),
+            EdgeId::Rejected(_) => self.counts(edge),
+        };
+        let part = similarity.filter(|_| counted).map_or(0.0, |own| rule.contribution(own, &weighed.context));
+        Ok(if matches!(edge, EdgeId::Rejected(_)) { -part } else { part })
     }
 
     /// The contributions of all counted training edges to a side.
-    pub(crate) fn contributions(&self, by: &Weighing, side: &Side) -> Result<Vec<(u32, f64)>> {
-        let count = self.count(side);
-        let contribution = |edge, similarity| (edge, by.rule.contribution(similarity, by.scale, count));
-        if let Some(neighbors) = by.rule.neighbors() {
-            let neighbors = self.neighbors(neighbors, side)?;
-            return Ok(neighbors.iter().map(|hit| contribution(hit.record, hit.similarity)).collect());
+    pub(crate) fn contributions(&self, by: &Weighing, side: &Side) -> Result<Vec<(EdgeId, f64)>> {
+        let rule = by.rule.of(side.task);
+        let context = self.weigh(by, side)?.context;
+        let accepted = |edge, similarity| (EdgeId::Accepted(edge), rule.contribution(similarity, &context));
+        let rejected = |edge, similarity| (EdgeId::Rejected(edge), -rule.contribution(similarity, &context));
+        if let Some(count) = rule.neighbors() {
+            let found = self.neighbors(count, side, by.exact)?;
+            let own = if side.label.is_some() { self.of_label(side, &found.accepted) } else { found.accepted };
+            let own = own.iter().map(|hit| accepted(hit.record, hit.similarity));
+            return Ok(own.chain(found.rejected.iter().map(|hit| rejected(hit.record, hit.similarity))).collect());
         }
         let similarities = self.similarities(side)?;
-        let counted = self.range(side).zip(similarities.iter()).filter(|(edge, _)| self.counts(*edge));
-        Ok(counted.map(|(edge, &similarity)| contribution(edge, similarity)).collect())
+        let own = self.range(side).zip(similarities.iter()).map(|(edge, &similarity)| accepted(edge, similarity));
+        let mut parts: Vec<(EdgeId, f64)> = own.filter(|(edge, _)| self.counts(*edge)).collect();
+        if context.compared == Compared::Both {
+            let against = (0..).zip(self.rejected_similarities(side)?).map(|(edge, &own)| rejected(edge, own));
+            parts.extend(against.filter(|(edge, _)| self.counts(*edge)));
+        }
+        Ok(parts)
     }
 
     /// The number of edges that contribute to a side.
     pub(crate) fn counted(&self, by: &Weighing, side: &Side) -> Result<u64> {
-        match by.rule.neighbors() {
-            Some(neighbors) => Ok(self.neighbors(neighbors, side)?.len() as u64),
-            None => Ok(self.count(side)),
+        let rule = by.rule.of(side.task);
+        if let Some(count) = rule.neighbors() {
+            let found = self.neighbors(count, side, by.exact)?;
+            // For a label, all neighbours vote: those with other labels against it.
+            return Ok((found.accepted.len() + found.rejected.len()) as u64);
         }
-    }
-
-    /// The edges to cite for a side, most similar first, and whether they are certainly the nearest.
-    pub(crate) fn to_cite(&self, by: &Weighing, side: &Side, count: usize) -> Result<(Vec<Hit>, bool)> {
-        if let Some(neighbors) = by.rule.neighbors() {
-            let mut hits = self.neighbors(neighbors, side)?;
-            hits.truncate(count);
-            return Ok((hits, true));
-        }
-        if by.rule.is_linear() {
-            return self.nearest(side, count, by.exact);
-        }
-        // The rule has compared every training edge anyway.
-        Ok((self.highest(&self.similarities(side)?, self.range(side).start, count), true))
+        let against = match self.context(by, side)?.compared {
+            Compared::Both => self.rejected(),
+            Compared::Accepted | Compared::Label => 0,
+        };
+        Ok(self.count(side) + against)
     }
 
     /// The total under a linear rule, broken down by label.
-    pub(crate) fn totals_by_label(&self, by: &Weighing, side: &Side) -> Vec<(u32, f64)> {
+    pub(crate) fn totals_by_label(&self, by: &Weighing, side: &Side) -> Result<Vec<(u32, f64)>> {
         let sums = self.sums(side.task);
-        let weight = by.rule.contribution(1.0, by.scale, self.count(side));
-        (0..).zip(sums.sums().chunks(sums.dims().max(1)).map(|sum| weight * product(sum, &side.row))).collect()
+        let weight = by.rule.of(side.task).contribution(1.0, &self.context(by, side)?);
+        Ok((0..).zip(sums.sums().chunks(sums.dims().max(1)).map(|sum| weight * product(sum, &side.row))).collect())
+    }
+
+    /// The contribution of an edge with similarity 1 under a linear rule.
+    pub(crate) fn unit_contribution(&self, by: &Weighing, side: &Side) -> Result<f64> {
+        Ok(by.rule.of(side.task).contribution(1.0, &self.context(by, side)?))
     }
 
     fn similarity_to_sum(&self, side: &Side) -> f64 {
@@ -173,92 +267,22 @@ impl Evidence {
             None => product(self.total_sum(), &side.row),
         }
     }
+}
 
-    /// The similarity of a side's edge to every training edge in its range, including those left out.
-    pub(crate) fn similarities<'a>(&self, side: &'a Side) -> Result<Cow<'a, [f32]>> {
-        let range = self.range(side);
-        if side.label.is_none() {
-            self.compare(&[side])?;
-        }
-        if let Some(all) = side.cached.similarities.get() {
-            return Ok(Cow::Borrowed(&all[range.start as usize..range.end as usize]));
-        }
-        Ok(Cow::Owned(self.edges().space(side.task).similarities(&side.row, range)?))
-    }
+/// A side whose contributions were added up.
+fn weighed(rule: &dyn Scoring, context: Context, accepted: f64, rejected: f64) -> Weighed {
+    let totals = Totals { accepted, rejected };
+    Weighed { context, totals, score: rule.score(totals, &context) }
+}
 
-    /// Compares several sides of one task with all training edges in one pass, and caches the similarities.
-    pub(crate) fn compare(&self, sides: &[&Side]) -> Result<()> {
-        let new: Vec<&&Side> = sides.iter().filter(|side| side.cached.similarities.get().is_none()).collect();
-        let Some(first) = new.first() else { return Ok(()) };
-        let rows: Vec<f32> = new.iter().flat_map(|side| side.row.iter().copied()).collect();
-        let space = self.edges().space(first.task);
-        let similarities = space.similarities(&rows, 0..space.count() as u32)?;
-        for (side, similarities) in new.iter().zip(similarities.chunks(space.count().max(1))) {
-            let _ = side.cached.similarities.set(similarities.to_vec());
-        }
-        Ok(())
-    }
+/// A side to which all training edges of these similarities contribute.
+fn all_weighed(rule: &dyn Scoring, context: Context, accepted: &[f32], rejected: &[f32]) -> Weighed {
+    let context = Context { whole: rule.whole(accepted, rejected, &context), ..context };
+    weighed(rule, context, rule.total(accepted, &context), rule.total(rejected, &context))
+}
 
-    /// The training edges most similar to a side, and whether they are certainly the nearest.
-    fn nearest(&self, side: &Side, count: usize, exact: bool) -> Result<(Vec<Hit>, bool)> {
-        let counts = |edge| self.counts(edge);
-        let mut nearest = self.edges().space(side.task).nearest(&side.row).count(count);
-        if let Some(label) = side.label {
-            nearest = nearest.class(label);
-        }
-        if self.is_partial() {
-            nearest = nearest.filter(&counts);
-        }
-        let answer = if exact { nearest.exact() } else { nearest }.run()?;
-        Ok((answer.hits, answer.exact))
-    }
-
-    /// The exact nearest edges of each row. The rows share passes over the edges.
-    fn nearest_of_all(&self, task: Task, rows: &[f32], count: usize) -> Result<Vec<Vec<Hit>>> {
-        let counts = |edge| self.counts(edge);
-        let answers = self.edges().space(task).nearest_many(rows, |_, nearest| {
-            let nearest = nearest.count(count).exact();
-            if self.is_partial() { nearest.filter(&counts) } else { nearest }
-        })?;
-        Ok(answers.into_iter().map(|answer| answer.hits).collect())
-    }
-
-    /// The edges with the highest similarities. `first` is the number of the first edge.
-    pub(crate) fn highest(&self, similarities: &[f32], first: u32, count: usize) -> Vec<Hit> {
-        let mut hits: Vec<Hit> = (first..)
-            .zip(similarities)
-            .filter(|(edge, _)| self.counts(*edge))
-            .map(|(edge, &similarity)| Hit { record: edge, similarity })
-            .collect();
-        let order = |a: &Hit, b: &Hit| b.similarity.total_cmp(&a.similarity).then(a.record.cmp(&b.record));
-        if hits.len() > count {
-            hits.select_nth_unstable_by(count, order);
-            hits.truncate(count);
-        }
-        hits.sort_unstable_by(order);
-        hits
-    }
-
-    /// The nearest of all edges, restricted to those with the side's label.
-    pub(crate) fn neighbors(&self, neighbors: usize, side: &Side) -> Result<Vec<Hit>> {
-        // The cache of a side covers all training edges, so it is not valid for partial evidence.
-        let cached = side.cached.nearest.get().filter(|(count, _)| *count == neighbors && !self.is_partial());
-        let mut hits = match cached {
-            Some((_, hits)) => hits.clone(),
-            None => {
-                let (hits, _) = self.nearest(&side.with_label(None), neighbors, true)?;
-                if !self.is_partial() {
-                    let _ = side.cached.nearest.set((neighbors, hits.clone()));
-                }
-                hits
-            }
-        };
-        if side.label.is_some() {
-            let range = self.range(side);
-            hits.retain(|hit| range.contains(&hit.record));
-        }
-        Ok(hits)
-    }
+fn similarities(hits: &[Hit]) -> Vec<f32> {
+    hits.iter().map(|hit| hit.similarity).collect()
 }
 
 /// The dot product of a sum and a row, in independent lanes that vectorise.

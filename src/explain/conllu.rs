@@ -16,7 +16,13 @@ impl Explanation {
         }
         for edge in &self.edges {
             let word = &mut sentence.words_mut()[edge.dependent - 1];
-            for (key, citations) in [("Cite", &edge.attachment.citations), ("CiteLabel", &edge.labelling.citations)] {
+            let (attachment, labelling) = (&edge.attachment, &edge.labelling);
+            for (key, citations) in [
+                ("Cite", &attachment.citations),
+                ("CiteAgainst", &attachment.against),
+                ("CiteLabel", &labelling.citations),
+                ("CiteLabelAgainst", &labelling.against),
+            ] {
                 if !citations.is_empty() {
                     word.set_misc(key, &citations.iter().map(named).collect::<Vec<_>>().join(","));
                 }

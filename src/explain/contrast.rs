@@ -3,10 +3,9 @@
 use super::rationale::share;
 use super::{Citation, Expected, Explainer};
 use crate::error::{Error, Result};
-use crate::evidence::Side;
+use crate::evidence::{EdgeId, Side, Weighed};
 use crate::parse::Analysis;
 use crate::task::Task;
-use citree_index::Hit;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -118,25 +117,24 @@ impl Explainer {
     }
 
     fn contrast(&self, names: [String; 2], chosen: &Side, other: &Side, count: usize) -> Result<Contrast> {
+        let by = self.parser.by();
         let parts = self.margin_parts(chosen, other)?;
+        let weighed = self.evidence.weigh(by, chosen)?;
         let margin: f64 = parts.iter().map(|(_, part)| part).sum();
         let side = |sign: f64| {
             let some = parts.iter().filter(|(_, part)| part * sign > 0.0);
             some.fold((0.0, 0), |(sum, number), (_, part)| (sum + part, number + 1))
         };
-        let mut order: Vec<&(u32, f64)> = parts.iter().collect();
+        let mut order: Vec<&(EdgeId, f64)> = parts.iter().collect();
         order.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
-        let cite = |&&(edge, part): &&(u32, f64)| -> Result<Citation> {
-            let own = if self.evidence.range(chosen).contains(&edge) { chosen } else { other };
-            let similarity = self.edges().space(chosen.task).similarity(&own.row, edge).unwrap_or_default();
-            let citation = self.cite(&Hit { record: edge, similarity }, chosen, None, 0.0, None)?;
+        let cite = |&&(edge, part): &&(EdgeId, f64)| -> Result<Citation> {
+            let citation = self.cited(edge, self.similarity_for(edge, (chosen, &weighed), other)?)?;
             Ok(Citation { margin_share: Some(share(part, margin)), ..citation })
         };
         let strongest = order.iter().filter(|(_, part)| *part > 0.0).take(count);
         let weakest = order.iter().rev().filter(|(_, part)| *part < 0.0).take(count);
-        let by = self.parser.by();
         let [chosen_name, alternative] = names;
-        let score = |side| Ok::<_, Error>(by.rule.score(self.evidence.total(by, side)?));
+        let score = |side| Ok::<_, Error>(self.evidence.weigh(by, side)?.score);
         Ok(Contrast {
             chosen: chosen_name,
             alternative,
@@ -149,15 +147,28 @@ impl Explainer {
         })
     }
 
+    /// The similarity of a training edge to that one of two sides for which it counts: the first, if it counts for both.
+    fn similarity_for(&self, edge: EdgeId, (chosen, weighed): (&Side, &Weighed), other: &Side) -> Result<f32> {
+        let counts = self.evidence.contribution(self.parser.by(), edge, chosen, weighed)? != 0.0;
+        let side = if counts { chosen } else { other };
+        let similarity = match edge {
+            EdgeId::Accepted(number) => self.edges().space(side.task).similarity(&side.row, number),
+            EdgeId::Rejected(number) => {
+                self.edges().rejected_space().and_then(|space| space.similarity(&side.row, number))
+            }
+        };
+        Ok(similarity.unwrap_or_default())
+    }
+
     /// What each training edge contributes to one side over another; the parts add up to the margin.
-    pub(super) fn margin_parts(&self, chosen: &Side, other: &Side) -> Result<Vec<(u32, f64)>> {
+    pub(super) fn margin_parts(&self, chosen: &Side, other: &Side) -> Result<Vec<(EdgeId, f64)>> {
         let (evidence, by) = (&self.evidence, self.parser.by());
-        if by.rule.is_linear() && chosen.label.is_none() {
+        if by.rule.of(chosen.task).is_linear() && chosen.label.is_none() {
             // Both sides are compared with the same edges, so the difference of their vectors gives the parts at once.
             let row = chosen.row.iter().zip(&other.row).map(|(a, b)| a - b).collect();
             return evidence.contributions(by, &Side::new(chosen.task, row, None));
         }
-        let mut parts: BTreeMap<u32, f64> = evidence.contributions(by, chosen)?.into_iter().collect();
+        let mut parts: BTreeMap<EdgeId, f64> = evidence.contributions(by, chosen)?.into_iter().collect();
         for (edge, part) in evidence.contributions(by, other)? {
             *parts.entry(edge).or_default() -= part;
         }

@@ -6,9 +6,10 @@
 use super::Explainer;
 use crate::config::Aggregate;
 use crate::error::Result;
-use crate::evidence::{Evidence, Side};
+use crate::evidence::{EdgeId, Evidence, Side};
 use crate::parse::{Analysis, Choice, Decision};
-use citree_index::Hit;
+use super::votes::SURELY_SMALLEST;
+use crate::rule::{Compared, Context};
 use serde::Serialize;
 use std::collections::{HashMap, HashSet};
 
@@ -41,7 +42,8 @@ pub struct FlipSet {
     pub of_edges: u64,
     /// Whether no smaller set of edges does it.
     pub smallest: bool,
-    /// The `sent_id:dependent:head` of the first edges of the set, those that matter most.
+    /// The `sent_id:dependent:head` of the first edges of the set, those that matter most; `:rejected` is added to that
+    /// of a rejected edge.
     pub first_edges: Vec<String>,
     /// The smallest number found of sentences that do it together; `None` if no whole sentences do.
     pub sentences: Option<usize>,
@@ -51,7 +53,7 @@ pub struct FlipSet {
     pub first_sentences: Vec<String>,
     /// The numbers of all edges of the set, those that matter most first.
     #[serde(skip)]
-    pub removed: Vec<u32>,
+    pub removed: Vec<EdgeId>,
 }
 
 impl Explainer {
@@ -69,33 +71,24 @@ impl Explainer {
         Ok(Flip { dependent, head, label: self.smallest_flip(analysis, &labelling)?, forced })
     }
 
+    /// The number of training edges without which a word would have another head; `None` if no removal does it.
+    #[cfg(feature = "lab")]
+    pub(crate) fn flip_head(&self, analysis: &Analysis, dependent: usize) -> Result<Option<usize>> {
+        let Some([attachment, _]) = self.parser.decisions(analysis, &[dependent])?.pop() else { return Ok(None) };
+        Ok(self.smallest_set(analysis, &attachment)?.map(|(removed, ..)| removed.len()))
+    }
+
     /// The smallest set over all rivals that the decoder allows.
     fn smallest_flip(&self, analysis: &Analysis, decision: &Decision) -> Result<Option<FlipSet>> {
-        let others = decision.in_order();
-        self.parser.compute_sides(analysis, decision, &others)?;
         let chosen = self.parser.side(analysis, decision, decision.chosen())?;
-        let mut best: Option<(Vec<u32>, &Side, Choice)> = None;
-        for other in others {
-            let rival = self.parser.side(analysis, decision, other)?;
-            if self.evidence.count(rival) == 0 {
-                continue;
-            }
-            let removed = match (self.rule().neighbors(), chosen.label) {
-                (Some(neighbors), _) => self.by_votes(neighbors, chosen, rival)?,
-                (None, None) => shortest_prefix(self.margin_parts(chosen, rival)?),
-                (None, Some(_)) => self.by_means(chosen, rival)?,
-            };
-            let fewer = |removed: &Vec<u32>| best.as_ref().is_none_or(|(best, ..)| removed.len() < best.len());
-            if let Some(removed) = removed.filter(fewer) {
-                best = Some((removed, rival, other.choice));
-            }
-        }
-        let Some((removed, rival, choice)) = best else { return Ok(None) };
-        let removed = self.settled(removed, chosen, rival)?;
+        let Some((removed, rival, choice)) = self.smallest_set(analysis, decision)? else { return Ok(None) };
+        let by_votes = self.rule().of(chosen.task).neighbors().is_some();
+        let removed = if by_votes { removed } else { self.settled(removed, chosen, rival)? };
         let sentences = self.sentence_set(chosen, rival, &removed)?;
-        let named = |edge: &u32| -> Result<String> {
-            let (record, sentence) = self.edges().edge(*edge)?;
-            Ok(format!("{}:{}:{}", sentence.sent_id, record.dependent, record.head))
+        let named = |edge: &EdgeId| -> Result<String> {
+            let (dependent, head, source) = self.edges().source(*edge)?;
+            let kind = if matches!(edge, EdgeId::Rejected(_)) { ":rejected" } else { "" };
+            Ok(format!("{}:{dependent}:{head}{kind}", source.sent_id))
         };
         let first = sentences.iter().flatten().take(NAMED);
         Ok(Some(FlipSet {
@@ -104,8 +97,12 @@ impl Explainer {
                 Choice::Label(label) => self.edges().label(label).to_string(),
             },
             edges: removed.len(),
-            of_edges: self.evidence.len(),
-            smallest: self.rule().neighbors().is_none(),
+            of_edges: self.evidence.len()
+                + match self.evidence.context(self.parser.by(), chosen)?.compared {
+                    Compared::Both => self.evidence.rejected(),
+                    Compared::Accepted | Compared::Label => 0,
+                },
+            smallest: !by_votes || removed.len() <= SURELY_SMALLEST,
             first_edges: removed.iter().take(NAMED).map(named).collect::<Result<_>>()?,
             sentences: sentences.as_ref().map(Vec::len),
             of_sentences: self.edges().sentences(),
@@ -116,14 +113,42 @@ impl Explainer {
         }))
     }
 
+    /// The edges of the smallest set, the rival that they hold back, and what it stands for.
+    fn smallest_set<'d>(
+        &self,
+        analysis: &Analysis,
+        decision: &'d Decision,
+    ) -> Result<Option<(Vec<EdgeId>, &'d Side, Choice)>> {
+        let others = decision.in_order();
+        self.parser.compute_sides(analysis, decision, &others)?;
+        let chosen = self.parser.side(analysis, decision, decision.chosen())?;
+        let mut best: Option<(Vec<EdgeId>, &'d Side, Choice)> = None;
+        for other in others {
+            let rival = self.parser.side(analysis, decision, other)?;
+            if self.evidence.count(rival) == 0 {
+                continue;
+            }
+            let removed = match (self.rule().of(chosen.task).neighbors(), chosen.label) {
+                (Some(neighbors), _) => self.by_votes(neighbors, chosen, rival)?,
+                (None, None) => shortest_prefix(self.margin_parts(chosen, rival)?),
+                (None, Some(_)) => self.by_means(chosen, rival)?,
+            };
+            let fewer = |removed: &Vec<EdgeId>| best.as_ref().is_none_or(|(best, ..)| removed.len() < best.len());
+            if let Some(removed) = removed.filter(fewer) {
+                best = Some((removed, rival, other.choice));
+            }
+        }
+        Ok(best)
+    }
+
     /// Mends the last place of a set: sums that were added in another order may differ in their last digit.
-    fn settled(&self, mut removed: Vec<u32>, chosen: &Side, rival: &Side) -> Result<Vec<u32>> {
-        let flips = |removed: &[u32]| -> Result<bool> {
-            let gone: HashSet<u32> = removed.iter().copied().collect();
+    fn settled(&self, mut removed: Vec<EdgeId>, chosen: &Side, rival: &Side) -> Result<Vec<EdgeId>> {
+        let flips = |removed: &[EdgeId]| -> Result<bool> {
+            let gone: HashSet<EdgeId> = removed.iter().copied().collect();
             self.flipped(&self.evidence.without(|edge, _| gone.contains(&edge)), chosen, rival)
         };
         if !flips(&removed)? {
-            let taken: HashSet<u32> = removed.iter().copied().collect();
+            let taken: HashSet<EdgeId> = removed.iter().copied().collect();
             let mut parts = self.margin_parts(chosen, rival)?;
             parts.retain(|(edge, _)| !taken.contains(edge));
             parts.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
@@ -136,27 +161,30 @@ impl Explainer {
 
     /// Whether a rival is ahead by what is left of the evidence.
     pub(super) fn flipped(&self, left: &Evidence, chosen: &Side, rival: &Side) -> Result<bool> {
-        Ok(left.total(self.parser.by(), chosen)? < left.total(self.parser.by(), rival)?)
+        Ok(left.weigh(self.parser.by(), chosen)?.score < left.weigh(self.parser.by(), rival)?.score)
     }
 
     /// The fewest edges of two labels: the most similar ones of the chosen label and the least similar ones of the other,
     /// as few of both together as possible.
-    fn by_means(&self, chosen: &Side, rival: &Side) -> Result<Option<Vec<u32>>> {
+    fn by_means(&self, chosen: &Side, rival: &Side) -> Result<Option<Vec<EdgeId>>> {
         let (evidence, by) = (&self.evidence, self.parser.by());
         let by_mean = by.scale.aggregate == Aggregate::Mean;
-        let sorted = |side: &Side| -> Result<Vec<(u32, f64)>> {
+        let rule = by.rule.of(chosen.task);
+        let sorted = |side: &Side| -> Result<Vec<(EdgeId, f64)>> {
             let similarities = evidence.similarities(side)?;
-            let counted =
-                evidence.range(side).zip(similarities.iter().copied()).filter(|(edge, _)| evidence.counts(*edge));
-            let mut weights: Vec<(u32, f64)> =
-                counted.map(|(e, s)| (e, by.rule.contribution(s, by.scale, 1))).collect();
+            let context = Context { count: 1, ..evidence.context(by, side)? };
+            let all = evidence.range(side).map(EdgeId::Accepted).zip(similarities.iter().copied());
+            let mut weights: Vec<(EdgeId, f64)> = all
+                .filter(|(edge, _)| evidence.counts(*edge))
+                .map(|(edge, similarity)| (edge, rule.contribution(similarity, &context)))
+                .collect();
             weights.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
             Ok(weights)
         };
         let (own, mut other) = (sorted(chosen)?, sorted(rival)?);
         other.reverse();
         // What is left after taking the first so many away.
-        let left = |weights: &[(u32, f64)]| -> Vec<f64> {
+        let left = |weights: &[(EdgeId, f64)]| -> Vec<f64> {
             let mut rest: f64 = weights.iter().map(|(_, weight)| weight).sum();
             let mut left = vec![rest];
             for (taken, (_, weight)) in weights.iter().enumerate() {
@@ -184,42 +212,14 @@ impl Explainer {
                 best = Some((gone, taken));
             }
         }
-        let edges = |weights: &[(u32, f64)], number: usize| weights[..number].iter().map(|w| w.0).collect::<Vec<_>>();
+        let edges = |weights: &[(EdgeId, f64)], number: usize| weights[..number].iter().map(|w| w.0).collect::<Vec<_>>();
         Ok(best.map(|(gone, taken)| [edges(&other, taken), edges(&own, gone)].concat()))
-    }
-
-    /// Takes away, one after another, the neighbour that contributes most to the chosen side; others take its place.
-    fn by_votes(&self, neighbors: usize, chosen: &Side, rival: &Side) -> Result<Option<Vec<u32>>> {
-        let nearest = |side: &Side| -> Result<Vec<Hit>> {
-            let anyone = side.with_label(None);
-            Ok(self.evidence.highest(&self.evidence.similarities(&anyone)?, 0, neighbors.saturating_add(MOST_REMOVED)))
-        };
-        let own = nearest(chosen)?;
-        let other = if chosen.label.is_some() { own.clone() } else { nearest(rival)? };
-        let (mut removed, mut gone) = (Vec::new(), HashSet::new());
-        loop {
-            let votes = |hits: &[Hit], side: &Side, gone: &HashSet<u32>| -> HashMap<u32, f32> {
-                let counted = hits.iter().filter(|hit| !gone.contains(&hit.record)).take(neighbors);
-                let range = self.evidence.range(side);
-                counted.filter(|hit| range.contains(&hit.record)).map(|hit| (hit.record, hit.similarity)).collect()
-            };
-            let (for_it, against) = (votes(&own, chosen, &gone), votes(&other, rival, &gone));
-            let sum = |votes: &HashMap<u32, f32>| votes.values().map(|vote| f64::from(*vote)).sum::<f64>();
-            if sum(&for_it) < sum(&against) {
-                return Ok(Some(removed));
-            }
-            let lead = |edge: &u32| for_it[edge] - against.get(edge).copied().unwrap_or(0.0);
-            let next = for_it.keys().max_by(|a, b| lead(a).total_cmp(&lead(b)).then(b.cmp(a)));
-            let Some(&next) = next.filter(|_| removed.len() < MOST_REMOVED) else { return Ok(None) };
-            removed.push(next);
-            gone.insert(next);
-        }
     }
 
     /// Sentences whose removal flips the decision: those first that contribute most to it, or else those of the edges
     /// that do. By a mean, a sentence that contributes can also hold the others back.
-    fn sentence_set(&self, chosen: &Side, rival: &Side, removed: &[u32]) -> Result<Option<Vec<u32>>> {
-        let sentence = |edge: u32| self.edges().record(edge).map(|record| record.sentence);
+    fn sentence_set(&self, chosen: &Side, rival: &Side, removed: &[EdgeId]) -> Result<Option<Vec<u32>>> {
+        let sentence = |edge: EdgeId| self.edges().sentence_of(edge);
         let mut parts: HashMap<u32, f64> = HashMap::new();
         for (edge, part) in self.margin_parts(chosen, rival)? {
             let Some(sentence) = sentence(edge) else { continue };
@@ -257,11 +257,8 @@ impl Explainer {
     }
 }
 
-/// Neighbours that are taken away before the search for a set is given up.
-pub(super) const MOST_REMOVED: usize = 200;
-
 /// The fewest parts whose removal leaves less than nothing, largest first; `None` if none do.
-fn shortest_prefix(mut parts: Vec<(u32, f64)>) -> Option<Vec<u32>> {
+fn shortest_prefix<E: Copy + Ord>(mut parts: Vec<(E, f64)>) -> Option<Vec<E>> {
     parts.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
     // Added up from the end, so that nothing is lost by taking large numbers away from each other.
     let mut rest = 0.0;

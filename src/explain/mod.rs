@@ -5,6 +5,7 @@
 //! it all together, [`wording`] says it in words, [`html`] and `conllu` write it.
 
 mod answer;
+mod citation;
 mod conllu;
 mod contrast;
 mod flip;
@@ -13,6 +14,7 @@ mod neighbors;
 mod rationale;
 mod repeats;
 mod rollup;
+mod votes;
 mod what_if;
 pub mod wording;
 
@@ -20,7 +22,8 @@ pub use answer::{Answer, Expected, Question, SCHEMA};
 pub use contrast::{Contrast, WhyNot};
 pub use flip::{Flip, FlipSet};
 pub use neighbors::{EdgeNeighbors, NamedEdge, NamedNeighbor, NeighborQuery};
-pub use rationale::{Citation, Coverage, EdgeExplanation, Explanation, Options, Rationale, RunnerUp};
+pub use citation::Citation;
+pub use rationale::{Coverage, EdgeExplanation, Explanation, Options, Rationale, RunnerUp};
 pub(crate) use repeats::{Repeats, repeats};
 pub use rollup::{By, Group, RollUp};
 pub use what_if::Change;
@@ -28,7 +31,7 @@ pub(crate) use what_if::changes;
 
 use crate::bundle::Bundle;
 use crate::error::Result;
-use crate::evidence::{Evidence, TrainingEdges};
+use crate::evidence::{Evidence, Side, TrainingEdges};
 use crate::parse::{Analysis, Parser, Settings};
 use crate::rule::Rule;
 use crate::task::Task;
@@ -57,7 +60,7 @@ pub struct Explainer {
 }
 
 impl Bundle {
-    /// An explainer that decides as the bundle was trained, by the sum rule.
+    /// An explainer that decides by the bundle's own rule.
     pub fn explainer(&self) -> Result<Explainer> {
         self.explainer_with(&Settings::default())
     }
@@ -70,7 +73,8 @@ impl Bundle {
 
 impl Explainer {
     fn new(bundle: &Bundle, evidence: Arc<Evidence>, settings: &Settings) -> Result<Self> {
-        let parser = Parser::new(bundle.model(), Some(evidence.clone()), settings, bundle.device())?;
+        let (rules, device) = (bundle.rules().clone(), bundle.device());
+        let parser = Parser::new(bundle.model(), Some(evidence.clone()), rules, settings, device)?;
         Ok(Self { bundle: bundle.clone(), settings: settings.clone(), parser, evidence })
     }
 
@@ -82,7 +86,7 @@ impl Explainer {
 
     /// The same parser and training edges, deciding by another rule.
     pub fn deciding_by(&self, rule: &Rule) -> Result<Self> {
-        let settings = Settings { rule: rule.clone(), ..self.settings.clone() };
+        let settings = Settings { rule: Some(rule.clone()), ..self.settings.clone() };
         Ok(Self { parser: self.parser.deciding_by(rule)?, settings, ..self.clone() })
     }
 
@@ -117,8 +121,13 @@ impl Explainer {
         self.parser.analyse(sentences)
     }
 
-    /// The share of nearest edges that a search finds, measured when the index was built; `None` where all are compared.
-    pub(crate) fn recall(&self, task: Task) -> Option<f32> {
-        self.edges().facts(task).graph.map(|graph| graph.recall)
+    /// The share of nearest edges that a search finds, measured when the index was built: the lower one where it searches
+    /// accepted and rejected edges. `None` where all are compared.
+    pub(crate) fn recall(&self, side: &Side) -> Option<f32> {
+        let accepted = self.edges().recall(side.task);
+        let contrasts = self.edges().index().manifest().contrasts.as_ref();
+        let both = side.task == Task::Heads && self.rule().of(side.task).counts_rejected();
+        let rejected = contrasts.filter(|_| both).and_then(|contrasts| contrasts.space.graph).map(|graph| graph.recall);
+        accepted.into_iter().chain(rejected).reduce(f32::min)
     }
 }

@@ -3,7 +3,7 @@
 use super::Explainer;
 use crate::edge::edge_vectors;
 use crate::error::{Error, Result};
-use crate::evidence::TrainingEdges;
+use crate::evidence::{EdgeId, TrainingEdges};
 use crate::task::Task;
 use crate::treebank::Sentence;
 use citree_index::Hit;
@@ -56,7 +56,7 @@ impl Explainer {
         };
         let own: Vec<Option<u32>> =
             edges.iter().zip(own).flat_map(|(edges, own)| std::iter::repeat_n(own, edges.len())).collect();
-        let counts = |edge| self.evidence.counts(edge);
+        let counts = |edge| self.evidence.counts(EdgeId::Accepted(edge));
         let answers = self.edges().space(query.space).nearest_many(&rows, |at, nearest| {
             let nearest = nearest.count(query.count);
             let nearest = if self.evidence.is_partial() { nearest.filter(&counts) } else { nearest };
@@ -80,7 +80,7 @@ impl Explainer {
         if let Some(row) = space.row(edge) {
             let nearest = space.nearest(row).count(query.count);
             let nearest = if query.exact { nearest.exact() } else { nearest };
-            let another = |other| other != edge && self.evidence.counts(other);
+            let another = |other| other != edge && self.evidence.counts(EdgeId::Accepted(other));
             let nearest = nearest.filter(&another);
             let nearest = if query.others { nearest.except_source(record.sentence) } else { nearest };
             let answer = nearest.run()?;

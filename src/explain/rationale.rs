@@ -1,16 +1,16 @@
 //! The rationale of a decision: its score, the runner-up, the training edges behind it, and how far these carry it.
 
-use super::Explainer;
+use super::citation::{Citation, Weights};
 use super::rollup::{By, RollUp};
+use super::Explainer;
 use crate::error::{Error, Result};
-use crate::evidence::{Side, Source};
+use crate::evidence::{EdgeId, Side};
 use crate::parse::{Analysis, Candidate, Choice, Decision};
 use crate::rule::Rule;
+use crate::task::Task;
 use crate::treebank::Sentence;
-use citree_index::Hit;
 use rayon::prelude::*;
 use serde::Serialize;
-use std::sync::Arc;
 
 /// Words whose decisions are compared with all training edges in one pass, where the rule needs that; bounds the memory.
 const WORDS_PER_PASS: usize = 16;
@@ -77,8 +77,12 @@ pub struct Rationale {
     pub probability: f32,
     /// The best of the others.
     pub runner_up: Option<RunnerUp>,
-    /// The training edges most similar to the edge, most similar first; of the chosen label where that is decided on.
+    /// The training edges for the choice that are most similar to the edge, most similar first; of the chosen label
+    /// where that is decided on.
     pub citations: Vec<Citation>,
+    /// Those against it: rejected edges, or, in a vote on labels, edges with other labels. Empty by rules that count
+    /// nothing against a choice.
+    pub against: Vec<Citation>,
     /// How much these citations carry.
     pub coverage: Coverage,
     /// Score and margin split over groups of training edges.
@@ -102,33 +106,13 @@ pub struct RunnerUp {
     pub margin: f64,
 }
 
-/// A training edge that is cited.
-#[derive(Clone, Debug, Serialize)]
-pub struct Citation {
-    /// Its number in the index.
-    pub edge: u32,
-    /// Where it is from: `sent_id`, document, words.
-    #[serde(flatten)]
-    pub source: Arc<Source>,
-    /// The id of its dependent.
-    pub dependent: usize,
-    /// The id of its head.
-    pub head: usize,
-    /// Its label.
-    pub label: String,
-    /// How similar it is, from the stored vectors.
-    pub similarity: f32,
-    /// Its share of the evidence for what was chosen.
-    pub share: f64,
-    /// Its share of the margin over the runner-up.
-    pub margin_share: Option<f64>,
-}
-
 /// How far citations carry a decision.
 #[derive(Clone, Debug, Serialize)]
 pub struct Coverage {
-    /// Their share of the evidence for what was chosen.
+    /// Their share of all that counts, for what was chosen and against it.
     pub score: f64,
+    /// The share of all that counts which speaks against what was chosen.
+    pub against: f64,
     /// Their share of the margin over the runner-up.
     pub margin: Option<f64>,
     /// How many are cited.
@@ -198,9 +182,10 @@ impl Explainer {
         }
     }
 
-    /// Compares the heads of several decisions with all training edges in one pass, if the rule needs all of them.
+    /// Compares the heads of several decisions with training edges together, unless summed vectors decide.
     fn compare_heads(&self, analysis: &Analysis, decisions: &[[Decision; 2]]) -> Result<()> {
-        if self.rule().is_linear() || self.rule().neighbors().is_some() {
+        let rule = self.rule().of(Task::Heads);
+        if rule.is_linear() {
             return Ok(());
         }
         let mut sides = Vec::new();
@@ -209,26 +194,42 @@ impl Explainer {
                 sides.push(self.parser.side(analysis, attachment, candidate)?);
             }
         }
-        self.evidence.compare(&sides)
+        match rule.neighbors() {
+            Some(count) => self.evidence.find_neighbors(count, &sides, self.parser.by().exact),
+            None => self.evidence.compare(&sides),
+        }
     }
 
     fn rationale(&self, analysis: &Analysis, decision: &Decision, options: &Options) -> Result<Rationale> {
         let (evidence, by) = (&self.evidence, self.parser.by());
         let side = |candidate| self.parser.side(analysis, decision, candidate);
         let (chosen, rival) = (side(decision.chosen())?, decision.runner_up().map(side).transpose()?);
-        let (hits, exact) = evidence.to_cite(by, chosen, options.count)?;
-        let total = evidence.total(by, chosen)?;
-        let margin = rival.map(|rival| Ok::<_, Error>(total - evidence.total(by, rival)?)).transpose()?;
-        let citations: Vec<Citation> =
-            hits.iter().map(|hit| self.cite(hit, chosen, rival, total, margin)).collect::<Result<_>>()?;
-        let coverage = Coverage {
-            score: citations.iter().map(|citation| citation.share).sum(),
-            margin: margin.map(|_| citations.iter().filter_map(|citation| citation.margin_share).sum()),
-            cited: citations.len(),
-            of: evidence.counted(by, chosen)?,
-            exact,
-            recall: self.recall(chosen.task).filter(|_| !exact),
+        let weigh = |side: &Side| evidence.weigh(by, side);
+        let (weighed, of_rival) = (weigh(chosen)?, rival.map(weigh).transpose()?);
+        let found = evidence.to_cite(by, chosen, options.count)?;
+        let margin = of_rival.map(|of_rival| weighed.totals.evidence() - of_rival.totals.evidence());
+        // In a vote on labels all neighbours take part, those with other labels too.
+        let votes = chosen.task == Task::Labels && by.rule.of(chosen.task).neighbors().is_some();
+        let (all, against) = match votes {
+            true => (1.0, 1.0 - weighed.totals.accepted),
+            false => (weighed.totals.accepted + weighed.totals.rejected, weighed.totals.rejected),
         };
+        let rival = rival.zip(of_rival.as_ref());
+        let weights = Weights { chosen: (chosen, &weighed), rival, all, margin };
+        let cite = |(edge, similarity): &(EdgeId, f32)| self.cite(*edge, *similarity, &weights);
+        let citations: Vec<Citation> = found.support.iter().map(cite).collect::<Result<_>>()?;
+        let opposed: Vec<Citation> = found.opposed.iter().map(cite).collect::<Result<_>>()?;
+        let both = || citations.iter().chain(&opposed);
+        let coverage = Coverage {
+            score: both().map(|citation| citation.share).sum(),
+            against: share(against, all),
+            margin: margin.map(|_| both().filter_map(|citation| citation.margin_share).sum()),
+            cited: citations.len() + opposed.len(),
+            of: evidence.counted(by, chosen)?,
+            exact: found.exact,
+            recall: self.recall(chosen).filter(|_| !found.exact),
+        };
+        let rival = rival.map(|(rival, _)| rival);
         // All that speaks for a label are its own edges, so that splitting by label says nothing there.
         let telling = options.by.iter().filter(|by| **by != By::Label || chosen.label.is_none());
         let roll_ups = telling.map(|&by| self.roll_up(by, chosen, rival)).collect::<Result<_>>()?;
@@ -237,6 +238,7 @@ impl Explainer {
             probability: decision.chosen().probability,
             runner_up: decision.runner_up().map(|second| self.runner_up(decision, second)),
             citations,
+            against: opposed,
             coverage,
             roll_ups,
         })
@@ -259,32 +261,6 @@ impl Explainer {
                 decision.others().into_iter().take(count).map(|other| self.runner_up(&decision, other)).collect()
             })
         }))
-    }
-
-    /// A citation with its shares of the chosen side's evidence and of the margin over the rival's.
-    pub(super) fn cite(
-        &self,
-        hit: &Hit,
-        chosen: &Side,
-        rival: Option<&Side>,
-        total: f64,
-        margin: Option<f64>,
-    ) -> Result<Citation> {
-        let (record, source) = self.edges().source(hit.record)?;
-        let (evidence, by) = (&self.evidence, self.parser.by());
-        let own = evidence.contribution(by, hit.record, chosen)?;
-        let difference =
-            rival.map(|rival| Ok::<_, Error>(own - evidence.contribution(by, hit.record, rival)?)).transpose()?;
-        Ok(Citation {
-            edge: hit.record,
-            source,
-            dependent: record.dependent as usize,
-            head: record.head as usize,
-            label: self.edges().label(record.label).to_string(),
-            similarity: hit.similarity,
-            share: share(own, total),
-            margin_share: difference.zip(margin).map(|(part, margin)| share(part, margin)),
-        })
     }
 }
 

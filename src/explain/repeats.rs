@@ -35,8 +35,9 @@ impl Repeats<'_> {
 
 /// Puts citations of the same words and the same edge together, each group at the place of its first.
 pub(crate) fn repeats(citations: &[Citation]) -> Vec<Repeats<'_>> {
+    let key = |of: &Citation| (of.dependent, of.head, of.gold_head);
     let same = |a: &Citation, b: &Citation| {
-        (a.dependent, a.head, &a.label, &a.source.words) == (b.dependent, b.head, &b.label, &b.source.words)
+        key(a) == key(b) && (&a.label, &a.source.words) == (&b.label, &b.source.words)
     };
     let mut groups: Vec<Repeats<'_>> = Vec::new();
     for citation in citations {
@@ -61,6 +62,7 @@ mod tests {
             source: Arc::new(Source { sent_id: sent_id.to_string(), document: String::new(), words }),
             dependent,
             head: 2,
+            gold_head: None,
             label: "obj".to_string(),
             similarity: 0.9,
             share: 0.25,

@@ -3,13 +3,15 @@
 use super::Explainer;
 use super::rationale::share;
 use crate::error::Result;
-use crate::evidence::{Grouping, Side, prefix};
+use crate::evidence::{EdgeId, Grouping, Side, prefix};
 use crate::task::Task;
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// Groups that are named; the others are put together.
 const NAMED: usize = 12;
+/// The group of rejected edges where the split is by label: they have none.
+const REJECTED: &str = "(rejected)";
 
 /// What to split by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,8 +105,9 @@ impl Explainer {
     /// Splits the evidence for a side, and for its lead over another.
     pub(crate) fn roll_up(&self, by: By, chosen: &Side, rival: Option<&Side>) -> Result<RollUp> {
         let mut parts: BTreeMap<u32, [f64; 2]> = BTreeMap::new();
+        let mut new_groups = NewGroups::default();
         for (place, side) in [Some(chosen), rival].into_iter().enumerate() {
-            for (group, part) in side.map_or(Ok(Vec::new()), |side| self.parts(by, side))? {
+            for (group, part) in side.map_or(Ok(Vec::new()), |side| self.parts(by, side, &mut new_groups))? {
                 parts.entry(group).or_default()[place] += part;
             }
         }
@@ -113,6 +116,9 @@ impl Explainer {
         }
         let parts: Vec<(u32, [f64; 2])> = parts.into_iter().collect();
         let name = |group: &u32| -> Result<String> {
+            if let Some(name) = new_groups.name(*group) {
+                return Ok(name.to_string());
+            }
             Ok(match by.grouping() {
                 Some(grouping) => self.edges().group_names(grouping).get(*group as usize).cloned().unwrap_or_default(),
                 None => self.edges().label(*group).to_string(),
@@ -163,31 +169,35 @@ impl Explainer {
     }
 
     /// The evidence for a side, group by group.
-    fn parts(&self, by: By, side: &Side) -> Result<Vec<(u32, f64)>> {
+    fn parts(&self, by: By, side: &Side, new_groups: &mut NewGroups) -> Result<Vec<(u32, f64)>> {
         if let (By::Label, Some(label)) = (by, side.label) {
             return Ok(vec![(label, self.evidence.total(self.parser.by(), side)?)]);
         }
         // Sums were taken over whole spaces, so they serve where all edges count, by a linear rule, for heads.
-        let summed = self.rule().is_linear() && side.task == Task::Heads;
+        let summed = side.task == Task::Heads && self.rule().of(side.task).is_linear();
         match by.grouping() {
-            None if summed => Ok(self.evidence.totals_by_label(self.parser.by(), side)),
-            Some(grouping) if summed && !self.evidence.is_partial() => Ok(self.parts_of_sums(grouping, side)),
-            grouping => self.parts_of_edges(grouping, side),
+            None if summed => self.evidence.totals_by_label(self.parser.by(), side),
+            Some(grouping) if summed && !self.evidence.is_partial() => self.parts_of_sums(grouping, side),
+            grouping => self.parts_of_edges(grouping, side, new_groups),
         }
     }
 
-    fn parts_of_sums(&self, grouping: Grouping, side: &Side) -> Vec<(u32, f64)> {
+    fn parts_of_sums(&self, grouping: Grouping, side: &Side) -> Result<Vec<(u32, f64)>> {
         let space = self.edges().space(side.task);
-        let by = self.parser.by();
-        let weight = by.rule.contribution(1.0, by.scale, self.evidence.count(side));
+        let weight = self.evidence.unit_contribution(self.parser.by(), side)?;
         let product = |sum: &[f32]| {
             let product: f64 = sum.iter().zip(&side.row).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum();
             weight * product
         };
-        (0..).zip(space.group_sums(grouping.place()).chunks(space.dims()).map(product)).collect()
+        Ok((0..).zip(space.group_sums(grouping.place()).chunks(space.dims()).map(product)).collect())
     }
 
-    fn parts_of_edges(&self, grouping: Option<Grouping>, side: &Side) -> Result<Vec<(u32, f64)>> {
+    fn parts_of_edges(
+        &self,
+        grouping: Option<Grouping>,
+        side: &Side,
+        new_groups: &mut NewGroups,
+    ) -> Result<Vec<(u32, f64)>> {
         let index = self.edges().index();
         let groups = match grouping {
             Some(grouping) => index.groupings().get(grouping.place()).map_or(0, |groups| *groups as usize),
@@ -199,9 +209,65 @@ impl Explainer {
             None => index.record(edge).map(|record| record.class),
         };
         for (edge, part) in self.evidence.contributions(self.parser.by(), side)? {
-            let sum = group(edge).and_then(|group| parts.get_mut(group as usize));
-            sum.into_iter().for_each(|sum| *sum = Some(sum.unwrap_or(0.0) + part));
+            let group = match edge {
+                EdgeId::Accepted(edge) => group(edge),
+                EdgeId::Rejected(_) => Some(self.group_of_rejected(edge, grouping, groups as u32, new_groups)?),
+            };
+            let Some(group) = group else { continue };
+            if parts.len() <= group as usize {
+                parts.resize(group as usize + 1, None);
+            }
+            let sum = &mut parts[group as usize];
+            *sum = Some(sum.unwrap_or(0.0) + part);
         }
         Ok((0..).zip(parts).filter_map(|(group, part)| Some((group, part?))).collect())
+    }
+
+    /// The group of a rejected edge: one that accepted edges have too, or a new one.
+    fn group_of_rejected(
+        &self,
+        edge: EdgeId,
+        grouping: Option<Grouping>,
+        groups: u32,
+        new_groups: &mut NewGroups,
+    ) -> Result<u32> {
+        let Some(grouping) = grouping else { return Ok(new_groups.number(REJECTED, &[], groups)) };
+        let (sentence, dependent, head) = self.edges().place(edge)?;
+        if grouping == Grouping::Sentence {
+            return Ok(sentence);
+        }
+        let name = grouping.name_of(&self.edges().sentence(sentence)?, dependent, head);
+        Ok(new_groups.number(&name, self.edges().group_names(grouping), groups))
+    }
+}
+
+/// Numbers of groups by name, and groups that only rejected edges have, numbered after all others.
+#[derive(Default)]
+struct NewGroups {
+    numbers: HashMap<String, u32>,
+    names: Vec<String>,
+    first: u32,
+}
+
+impl NewGroups {
+    /// The number of a group; `known` holds the names of the first `groups` groups.
+    fn number(&mut self, name: &str, known: &[String], groups: u32) -> u32 {
+        if self.numbers.is_empty() {
+            self.first = groups;
+            self.numbers = (0..).zip(known).map(|(number, name)| (name.clone(), number)).collect();
+        }
+        if let Some(number) = self.numbers.get(name) {
+            return *number;
+        }
+        let number = self.first + self.names.len() as u32;
+        self.names.push(name.to_string());
+        self.numbers.insert(name.to_string(), number);
+        number
+    }
+
+    /// The name of a group that only rejected edges have.
+    fn name(&self, group: u32) -> Option<&str> {
+        let at = group.checked_sub(self.first)?;
+        self.names.get(at as usize).map(String::as_str)
     }
 }

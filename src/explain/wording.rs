@@ -7,7 +7,7 @@ pub use answers::{
     no_alternative,
 };
 
-use super::{Coverage, Rationale, RollUp};
+use super::{Citation, Coverage, Rationale, RollUp};
 
 /// From this share on, citations carry nearly all of a decision.
 const NEARLY_ALL: f64 = 0.9;
@@ -93,6 +93,28 @@ pub fn coverage(rationale: &Rationale, rival: Option<&str>) -> String {
     let verdict = verdict(score, margin, cited == 1);
     let counted = if of == 1 { "1 training edge counts".to_string() } else { format!("{} count", edges(of)) };
     format!("{subject} {carries} {} of the evidence{lead} ({counted}): {pronoun} {verdict}.", percent(score))
+}
+
+/// How many of the cited edges speak for a choice and how many against it; `None` where none speaks against it.
+pub fn votes(rationale: &Rationale) -> Option<String> {
+    let (against, whole) = (rationale.against.len() as u64, rationale.coverage.against);
+    let cited = rationale.coverage.cited as u64;
+    (against > 0 || whole > 0.0).then(|| {
+        let verb = if against == 1 { "speaks" } else { "speak" };
+        format!(
+            "{} of {} cited {verb} against it; all that speaks against it is {} of what counts.",
+            count(against),
+            count(cited),
+            percent(whole)
+        )
+    })
+}
+
+/// What a rejected edge shows: the head that its word really has.
+pub fn really(citation: &Citation) -> Option<String> {
+    let head = citation.gold_head?;
+    let form = head.checked_sub(1).and_then(|at| citation.source.words.get(at)).map_or("ROOT", String::as_str);
+    Some(format!("really {} of {form}", citation.label))
 }
 
 fn edges(of: u64) -> String {

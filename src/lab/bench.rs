@@ -117,16 +117,6 @@ impl<'a> Bench<'a> {
         Ok(Learnt { tables: finished.tables, model, pretrained: self.lab.pretrained.clone() })
     }
 
-    /// The head model or the label model of the given bundle, or of IIc trained here.
-    pub(super) fn given_or_learnt(&self, stage: Stage, seed: u64) -> Result<Learnt> {
-        let Some(given) = self.lab.bundle.map(|bundle| bundle.model()) else {
-            return self.learnt(&Corpus::Whole, stage, System::IIC, seed);
-        };
-        let model = if stage == Stage::Labels { &given.labels } else { &given.heads };
-        let (tables, pretrained) = (given.tables.clone(), given.pretrained.clone());
-        Ok(Learnt { tables, model: model.clone(), pretrained })
-    }
-
     /// Both models of a system as one parser model.
     pub(super) fn parser_model(&self, corpus: &Corpus, system: System, seed: u64) -> Result<Model> {
         let heads = self.learnt(corpus, Stage::Heads, system, seed)?;

@@ -1,197 +1,226 @@
-//! Compares rules over the same similarities, for heads and for labels: sum, mean, nearest neighbours and NCA.
+//! Compares rules on a bundle as users meet them: accuracy, how far citations carry decisions, flip sets, calibration
+//! and speed.
 
-mod density;
-mod heads;
-mod labels;
-mod tally;
-mod weigh;
+mod measure;
 
-use super::bench::{Bench, comparing, reading};
+use super::bench::{Bench, reading};
 use super::chart::{self, Axis, Line};
 use super::corpus::Corpus;
-use super::published::INSTANCE_SYSTEMS;
 use super::report::Drawing;
 use super::trainings::Training;
 use super::{Cell, Lab, Report, Table};
-use crate::config::{Basis, Similarity};
+use crate::bundle::{Bundle, Layout};
+use crate::config::Basis;
+use crate::config::System;
 use crate::encoder::Vocabulary;
 use crate::error::{Error, Result};
-use crate::parse::CANDIDATE_HEADS;
-use crate::train::{Flow, Stage};
-use heads::Measured;
-use tally::{FLIPS, Summary, Tally};
+use crate::evidence;
+use crate::rule::Rule;
+use crate::train::Stage;
+use measure::{EXPLAINED, FEW, Measured, measure};
 
-/// One seed is enough to compare rules, because all of them use the same similarities.
+/// The numbers of neighbours that are compared.
+const NEIGHBORS: [usize; 4] = [5, 10, 20, 50];
+/// The temperatures of NCA that are compared.
+const TEMPERATURES: [f32; 2] = [64.0, 256.0];
+
+/// One seed is enough to compare rules, because all of them use the same vectors.
 pub(super) fn trainings(lab: &Lab) -> Vec<Training> {
-    if lab.bundle.is_some() {
-        return Vec::new();
+    match lab.bundle {
+        Some(_) => Vec::new(),
+        None => Training::all(&Corpus::Whole, &[Stage::Heads, Stage::Labels], &["IIc"], &lab.seeds[..1]),
     }
-    let all = |stage, systems: &[&str]| Training::all(&Corpus::Whole, &[stage], systems, &lab.seeds[..1]);
-    [all(Stage::Heads, &["IIc"]), all(Stage::Labels, &INSTANCE_SYSTEMS)].concat()
 }
 
 pub(super) fn cost(lab: &Lab) -> u64 {
-    let systems = if lab.bundle.is_some() { 0 } else { INSTANCE_SYSTEMS.len() as u64 };
-    weighing(lab, CANDIDATE_HEADS as u64) + weighing(lab, 1) + systems * summing(lab)
+    rules().map_or(0, |rules| rules.len() as u64) * cost_of_rule(lab)
 }
 
-/// The cost of comparing this number of candidates per word with all training edges.
-fn weighing(lab: &Lab, candidates: u64) -> u64 {
-    let (train, dev) = (lab.words(lab.train), lab.words(lab.dev));
-    reading(train + dev) + comparing(candidates * dev, train)
+fn cost_of_rule(lab: &Lab) -> u64 {
+    reading(4 * lab.words(lab.dev))
 }
 
-/// The cost of comparing every word with the summed training edges.
-fn summing(lab: &Lab) -> u64 {
-    reading(lab.words(lab.train) + 2 * lab.words(lab.dev))
+/// The rules that are compared, the sum first.
+fn rules() -> Result<Vec<Rule>> {
+    let mut rules = vec![Rule::sum()];
+    for neighbors in NEIGHBORS {
+        rules.push(Rule::knn(neighbors)?);
+    }
+    rules.push(Rule::each(&Rule::sum(), &Rule::knn(Rule::NEIGHBORS)?));
+    for temperature in TEMPERATURES {
+        rules.push(Rule::nca(temperature)?);
+    }
+    Ok(rules)
 }
 
 pub(super) fn report(bench: &Bench) -> Result<Report> {
-    let (lab, seed) = (bench.lab, bench.lab.seeds[0]);
-    let subject = subject(lab)?;
-    let once = |name: &str, cost: u64, measure: fn(&Bench, u64) -> Result<Tally>| {
-        bench.once(&Corpus::Whole, &format!("rules-{name}-{subject}"), cost, || measure(bench, seed))
+    let lab = bench.lab;
+    let own;
+    let bundle = match lab.bundle {
+        Some(bundle) => bundle,
+        None => {
+            own = own_bundle(bench)?;
+            &own
+        }
     };
-    let heads = once("heads", weighing(lab, CANDIDATE_HEADS as u64), heads::measure)?;
-    let labels = once("labels", weighing(lab, 1), labels::measure)?;
-    let mut by_system =
-        Table::new("labels-by-system", "Labels of gold edges, % right", ["system", "by the sum", "by the mean"]);
-    for name in INSTANCE_SYSTEMS.into_iter().filter(|_| lab.bundle.is_none()) {
-        let shares = bench.once(&Corpus::Whole, &format!("rules-sum-and-mean-{name}-{seed}"), summing(lab), || {
-            labels::by_sum_and_mean(bench, name, seed)
-        })?;
-        by_system.rows.push([vec![Cell::text(name)], shares.map(percent).to_vec()].concat());
+    let subject = subject(lab, bundle)?;
+    let mut measured = Vec::new();
+    for rule in rules()? {
+        let name = format!("rules-{subject}-{}", title(&rule).replace([' ', ',', '='], "-"));
+        let found = bench.once(&Corpus::Whole, &name, cost_of_rule(lab), || measure(bundle, &rule, lab.dev))?;
+        measured.push((rule, found));
     }
-    let caption = "UAS, coverage, and the share of all training edges that must go until the runner-up wins";
-    let names = Measured::ALL.map(Measured::name);
-    let of_heads = table("heads", caption, ["UAS, %", "less that of the sum, points"], &names, &heads);
-    let caption = "Labels of gold edges, coverage, and the share of the label's training edges that must go until the \
-                   runner-up wins";
-    let names = labels::Measured::ALL.map(labels::Measured::name);
-    let of_labels = table("labels", caption, ["right, %", "less that of the mean, points"], &names, &labels);
     Ok(Report {
         title: format!("Rules of deciding on {}", lab.name),
-        notes: notes(&subject, &heads, &labels),
-        tables: [of_heads, of_labels, by_system].into_iter().filter(|table| !table.rows.is_empty()).collect(),
+        notes: notes(&subject, bundle, &measured),
+        tables: vec![accuracy(&measured), carried(&measured), calibration(&measured)],
         drawings: vec![Drawing {
             name: "rules".to_string(),
-            caption: "UAS by the share of the evidence that the 10 nearest edges carry".to_string(),
-            svg: plot(&heads.rules),
+            caption: "UAS by the share of what counts that 20 citations carry".to_string(),
+            svg: plot(&measured),
         }],
         files: Vec::new(),
     })
 }
 
+/// The models trained here as a bundle with an index, built once.
+fn own_bundle(bench: &Bench) -> Result<Bundle> {
+    let lab = bench.lab;
+    let layout = Layout::of(&lab.folder.join("rules").join("bundle"));
+    let model = bench.parser_model(&Corpus::Whole, System::IIC, lab.seeds[0])?;
+    let bundle = Bundle::of(layout, model, lab.device)?;
+    // An index of another model, or none, is built again.
+    if bundle.index().is_err() {
+        bundle.build_index_with(lab.train, evidence::REJECTED, &|_| {})?;
+        return Bundle::of(bundle.layout().clone(), bundle.model().clone(), lab.device);
+    }
+    Ok(bundle)
+}
+
 /// A name for the measured model.
-fn subject(lab: &Lab) -> Result<String> {
-    let Some(model) = lab.bundle.map(|bundle| bundle.model()) else { return Ok(format!("IIc-{}", lab.seeds[0])) };
+fn subject(lab: &Lab, bundle: &Bundle) -> Result<String> {
+    let model = bundle.model();
     let system = model.config.system;
-    if system.similarity != Similarity::Cosine || system.inference != Basis::Instances {
-        let message =
-            format!("rules can be compared where training edges decide by cosine, as in WIc and IIc, not in {system}");
+    if system.inference != Basis::Instances {
+        let message = format!("rules can be compared where training edges decide, as in WIc and IIc, not in {system}");
         return Err(Error::Explanation { message });
     }
-    let support = model.heads.sums.as_ref().map(|sums| sums.counts().iter().sum::<u64>());
-    if model.tables.vocabulary != Vocabulary::new(lab.train, model.config.min_count)
-        || support != Some(lab.words(lab.train))
-    {
+    let edges = u64::from(bundle.index()?.accepted());
+    if model.tables.vocabulary != Vocabulary::new(lab.train, model.config.min_count) || edges != lab.words(lab.train) {
         let message =
             "the bundle was trained on another treebank than --train: its rules would see other edges than it does";
         return Err(Error::Explanation { message: message.to_string() });
     }
-    let fingerprint = model.fingerprint()?;
-    Ok(format!("{system}-{}", fingerprint.iter().take(5).map(|byte| format!("{byte:02x}")).collect::<String>()))
+    let (fingerprint, rejected) = (bundle.fingerprint()?, bundle.index()?.rejected());
+    Ok(format!("{system}-{}-{rejected}", &fingerprint[..10]))
 }
 
-fn notes(subject: &str, heads: &Tally, labels: &Tally) -> Vec<String> {
+/// A rule in a table.
+fn title(rule: &Rule) -> String {
+    use crate::task::Task;
+    let [heads, labels] = Task::ALL.map(|task| {
+        let settings = rule.of(task).settings().into_iter().map(|(name, value)| match name {
+            "temperature" => format!("T = {value}"),
+            _ => value.to_string(),
+        });
+        std::iter::once(rule.of(task).name().to_string()).chain(settings).collect::<Vec<_>>().join(" ")
+    });
+    if heads == labels { heads } else { format!("heads {heads}, labels {labels}") }
+}
+
+fn notes(subject: &str, bundle: &Bundle, measured: &[(Rule, Measured)]) -> Vec<String> {
+    let words = measured.first().map_or(0, |(_, found)| found.words);
+    let (accepted, rejected) = bundle.index().map_or((0, 0), |edges| (edges.accepted(), edges.rejected()));
     vec![
         format!(
-            "Every rule sees the same: the cosines of an edge with all training edges, in the models of {subject}. **Heads**: {} words, greedy; every rule chooses among the {CANDIDATE_HEADS} heads that \
-             the sum likes best. The mean of all divides every head's sum by the same number, so that the two choose alike \
-             and share a row. **Labels**: {} gold edges, the head being given. A label's evidence is from the training edges \
-             that have it, so that sum and mean choose differently; a label that training never showed is wrong.",
-            heads.decisions, labels.decisions
+            "Every rule decides with the models of {subject}, {accepted} accepted and {rejected} rejected edges, greedy, \
+             on {words} words. Rules that compare with every training edge are measured on {FEW} evenly spaced sentences. \
+             Differences to the sum are paired by word, with one standard error. Words of a sentence are not independent, \
+             so the true error is larger. LAS counts subtypes."
         ),
-        "NCA counts each training edge by exp(T · cosine); for labels these are added up, which keeps the frequency of \
-         labels, or averaged, which takes it out. The mean of the nearest looks at each head's own nearest edges; in votes of \
-         the nearest each of the edges nearest of all counts for its own label, by its cosine."
-            .to_string(),
-        "Differences are paired by word, with one standard error; words of a sentence are not independent, so that it is \
-         rather more. Carried is the share of the evidence for the chosen head or label that its 10 or 100 nearest edges \
-         have, on average over words; where others are against it, that can be more than all."
-            .to_string(),
         format!(
-            "What must go: the edges that say most for the choice go first, until the runner-up by the same rule wins; the \
-             median over the words of the first {FLIPS} sentences that have a runner-up ({} for heads, {} for labels). For \
-             labels only edges of the chosen label go, and the share is of these. It is not counted for the nearest, where \
-             other edges take the place of those that go, nor beyond T = 256, where the weights of far edges are too small \
-             to be told from nothing.",
-            heads.flipped, labels.flipped
+            "**Carried** is the share of all that counts, for and against the chosen head, that at most 20 citations \
+             carry, the mean over the words of {EXPLAINED} sentences. **Must go** is the size of the flip set of a head: \
+             training edges without which the runner-up wins. The median counts a word for which no set was found as \
+             one with a larger set than all others."
         ),
-        "Sum or mean for labels: the paper's formula adds up, which multiplies each label's score by its frequency. Every \
-         model here was trained by the `aggregate` of the settings below, and is only decided with by both."
+        "**Calibration error** is the mean distance between probability and accuracy over 15 bins, at temperature 1 and at \
+         the temperature that was fitted to the same words."
             .to_string(),
+        "Words a second: parsing by the rule, and by the sum in the same run, with all threads.".to_string(),
     ]
-}
-
-fn table(name: &str, caption: &str, [right, less]: [&str; 2], rules: &[String], tally: &Tally) -> Table {
-    let columns = [
-        "rule",
-        right,
-        less,
-        "standard error",
-        "10 nearest carry, %",
-        "100 nearest carry, %",
-        "must go, edges",
-        "must go, %",
-    ];
-    let mut table = Table::new(name, caption, columns);
-    for (rule, Summary { accuracy, gain, error, coverage, flip, flip_edges }) in rules.iter().zip(&tally.rules) {
-        let mut row = vec![Cell::text(rule)];
-        row.extend([*accuracy, *gain, *error, coverage[0], coverage[1]].map(percent));
-        row.push(flip_edges.map_or(Cell::Nothing, |edges| Cell::Count(edges as u64)));
-        row.push(flip.map_or(Cell::Nothing, percent));
-        table.rows.push(row);
-    }
-    table
 }
 
 fn percent(share: f64) -> Cell {
     Cell::Value(100.0 * share)
 }
 
-/// A line of the plot: its name, and a test for the rules on it.
-type Kind = (&'static str, fn(Measured) -> bool);
+fn accuracy(measured: &[(Rule, Measured)]) -> Table {
+    let columns = [
+        "rule",
+        "words",
+        "UAS, %",
+        "less that of the sum",
+        "standard error",
+        "LAS, %",
+        "less that of the sum",
+        "standard error",
+        "labels of right heads, %",
+        "words/s",
+        "times the sum's",
+    ];
+    let mut table = Table::new("accuracy", "Accuracy and speed", columns);
+    for (rule, of) in measured {
+        let mut row = vec![Cell::text(title(rule)), Cell::Count(of.words as u64)];
+        row.extend([of.uas, of.uas_gain[0], of.uas_gain[1], of.las, of.las_gain[0], of.las_gain[1], of.labels].map(percent));
+        row.extend([Cell::Value(of.words_per_second), Cell::Value(of.words_per_second / of.words_per_second_by_sum)]);
+        table.rows.push(row);
+    }
+    table
+}
+
+fn carried(measured: &[(Rule, Measured)]) -> Table {
+    let columns = ["rule", "carried, %", "against, %", "edges that must go", "no set found, %"];
+    let mut table = Table::new("carried", "How far citations carry heads, and what must go to change one", columns);
+    for (rule, of) in measured {
+        let flip = of.flip.map_or(Cell::Nothing, |edges| Cell::Count(edges as u64));
+        table.rows.push(vec![Cell::text(title(rule)), percent(of.carried), percent(of.against), flip, percent(of.unflipped)]);
+    }
+    table
+}
+
+fn calibration(measured: &[(Rule, Measured)]) -> Table {
+    let columns = [
+        "rule",
+        "heads: temperature",
+        "error before",
+        "error",
+        "labels: temperature",
+        "error before",
+        "error",
+    ];
+    let mut table = Table::new("calibration", "Calibration error, as a share", columns);
+    for (rule, of) in measured {
+        let values = [of.heads, of.labels_calibration].map(|own| [own.temperature, own.error_before, own.error]);
+        let row = values.concat().into_iter().map(Cell::Value);
+        table.rows.push(std::iter::once(Cell::text(title(rule))).chain(row).collect());
+    }
+    table
+}
 
 /// The accuracy by coverage, one line per kind of rule.
-fn plot(summaries: &[Summary]) -> String {
-    let kinds: [Kind; 3] = [
-        ("sum of all", |rule| rule == Measured::Sum),
-        ("k nearest", |rule| matches!(rule, Measured::Nearest(_))),
-        ("NCA", |rule| matches!(rule, Measured::Nca(_))),
-    ];
-    let point = |summary: &Summary| (100.0 * summary.coverage[0], 100.0 * summary.accuracy);
-    let line = |(name, of_kind): Kind| {
-        let members = || Measured::ALL.into_iter().zip(summaries).filter(|(rule, _)| of_kind(*rule));
+fn plot(measured: &[(Rule, Measured)]) -> String {
+    use crate::task::Task;
+    let point = |of: &Measured| (100.0 * of.carried, 100.0 * of.uas);
+    let line = |name: &str| {
+        let members = || measured.iter().filter(move |(rule, _)| rule.of(Task::Heads).name() == name);
         Line {
             name: name.to_string(),
-            points: members().map(|(_, summary)| point(summary)).collect(),
-            captions: members().map(|(rule, _)| rule.caption()).collect(),
+            points: members().map(|(_, of)| point(of)).collect(),
+            captions: members().map(|(rule, _)| title(rule)).collect(),
         }
     };
-    let across =
-        Axis::logarithmic("share of the evidence that the 10 nearest carry, %", summaries.iter().map(|s| point(s).0));
-    let up = Axis::around("UAS, %", summaries.iter().map(|summary| point(summary).1));
-    chart::svg("Accuracy by coverage", &across, &up, &kinds.map(line))
+    let across = Axis::logarithmic("share that 20 citations carry, %", measured.iter().map(|(_, of)| point(of).0));
+    let up = Axis::around("UAS, %", measured.iter().map(|(_, of)| point(of).1));
+    chart::svg("Accuracy by coverage", &across, &up, &Rule::NAMES.map(line))
 }
-
-/// Reports the progress of a long measurement, and fails if it should stop.
-fn go_on(bench: &Bench, what: &str) -> Result<()> {
-    match bench.watcher.done(0, what) {
-        Flow::Continue => Ok(()),
-        Flow::Stop => Err(Error::Stopped),
-    }
-}
-
-#[cfg(test)]
-mod tests;

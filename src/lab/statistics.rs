@@ -47,12 +47,6 @@ fn ranks(values: &[f64]) -> Vec<f64> {
     ranks
 }
 
-/// The median; the lower middle value for an even number of values.
-pub(super) fn median(values: &mut [f64]) -> Option<f64> {
-    values.sort_unstable_by(f64::total_cmp);
-    values.get(values.len().checked_sub(1)? / 2).copied()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

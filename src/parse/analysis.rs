@@ -1,13 +1,13 @@
 //! An analysis: a parse with the scores and states behind it, from which explanations are computed.
 
-use super::{Parse, Parser, probability};
+use super::{Parse, Parser};
 use crate::edge::States;
 use crate::error::Result;
 use crate::evidence::Side;
 use crate::task::Task;
 
 /// The number of heads per word, best first by the summed support, that non-linear rules choose from.
-pub(crate) const CANDIDATE_HEADS: usize = 6;
+const CANDIDATE_HEADS: usize = 6;
 
 /// A parse with the scores and states behind it.
 #[derive(Clone, Debug)]
@@ -45,19 +45,39 @@ impl Analysis {
 
 impl Parser {
     /// Turns an analysis of fast mode into one under the rule in use.
-    pub(crate) fn decide(&self, analysis: Analysis) -> Result<Analysis> {
-        match self.by.uses_sums() {
-            true => Ok(analysis),
-            false => self.decide_by_edges(analysis),
+    pub(crate) fn decide(&self, mut analysis: Analysis) -> Result<Analysis> {
+        let [heads, labels] = Task::ALL.map(|task| self.by.uses_sums(task));
+        if !heads {
+            self.decide_heads(&mut analysis)?;
         }
+        if !(heads && labels) {
+            self.decide_labels(&mut analysis)?;
+        }
+        self.judge(&mut analysis);
+        Ok(analysis)
     }
 
-    /// Decides by comparing with individual training edges.
-    fn decide_by_edges(&self, mut analysis: Analysis) -> Result<Analysis> {
+    /// Computes the probabilities of the choices.
+    fn judge(&self, analysis: &mut Analysis) {
+        let (n, labels) = (analysis.positions(), self.labels().len());
+        let (mut of_heads, mut of_labels) = (vec![1.0; n], vec![1.0; n]);
+        for word in 1..n {
+            let head = analysis.parse.heads[word];
+            of_heads[word] = self.head_probability(analysis.scores_of_heads(word), word, head);
+            if let Some(label) = self.tables().vocabulary.label(&analysis.parse.labels[word]) {
+                let scores = analysis.scores_of_labels(word, labels);
+                of_labels[word] = self.label_probability(scores, head, label as usize);
+            }
+        }
+        analysis.parse.head_probabilities = of_heads;
+        analysis.parse.label_probabilities = of_labels;
+    }
+
+    /// Decides about heads by comparing the best candidates of fast mode with individual training edges.
+    fn decide_heads(&self, analysis: &mut Analysis) -> Result<()> {
         self.require_instances()?;
-        let evidence = self.evidence()?;
         let n = analysis.positions();
-        let considered = if self.by.rule.is_linear() { n } else { CANDIDATE_HEADS };
+        let considered = if self.by.rule.of(Task::Heads).is_linear() { n } else { CANDIDATE_HEADS };
         let mut candidates = Vec::new();
         for word in 1..n {
             let row = analysis.scores_of_heads(word);
@@ -66,28 +86,30 @@ impl Parser {
             candidates.extend(heads.into_iter().take(considered).map(|head| (word, head)));
         }
         analysis.head_scores.fill(f32::NEG_INFINITY);
-        self.score_heads(&mut analysis, &candidates)?;
+        self.score_heads(analysis, &candidates)?;
         analysis.parse.heads = self.choose_heads(&analysis.head_scores, n);
         // A tree can need an edge that was not considered.
         let heads = &analysis.parse.heads;
         let unseen = |&word: &usize| analysis.head_scores[word * n + heads[word]] == f32::NEG_INFINITY;
         let needed: Vec<(usize, usize)> = (1..n).filter(unseen).map(|word| (word, heads[word])).collect();
-        self.score_heads(&mut analysis, &needed)?;
-        let edges: Vec<(usize, usize)> = (1..n).map(|word| (word, analysis.parse.heads[word])).collect();
-        let sides = self.sides(Task::Labels, &analysis, &edges)?;
-        let scores = evidence.label_scores(&self.by, &sides)?;
+        self.score_heads(analysis, &needed)
+    }
+
+    /// Decides about the labels of the edges that were chosen.
+    fn decide_labels(&self, analysis: &mut Analysis) -> Result<()> {
+        self.require_instances()?;
+        let edges: Vec<(usize, usize)> =
+            (1..analysis.positions()).map(|word| (word, analysis.parse.heads[word])).collect();
+        let sides = self.sides(Task::Labels, analysis, &edges)?;
+        let scores = self.evidence()?.label_scores(&self.by, &sides)?;
         analysis.label_scores = scores.iter().flatten().map(|&score| score as f32).collect();
         let names = self.labels();
         for (word, head) in edges {
             let scores = analysis.scores_of_labels(word, names.len());
             let label = self.choose_label(scores, head);
-            let label_probability = probability(scores, None, label);
-            let head_probability = probability(analysis.scores_of_heads(word), Some(word), head);
             analysis.parse.labels[word].clone_from(&names[label]);
-            analysis.parse.label_probabilities[word] = label_probability;
-            analysis.parse.head_probabilities[word] = head_probability;
         }
-        Ok(analysis)
+        Ok(())
     }
 
     /// Scores edges (dependent, head) by the rule in use.

@@ -1,7 +1,7 @@
 //! A decision: the candidates that the decoder allows, the chosen one and the runner-up, under a rule. Rationales,
 //! roll-ups, contrasts and flip sets are functions of a decision and its evidence.
 
-use super::{Analysis, Parser, probability};
+use super::{Analysis, Parser};
 use crate::error::{Error, Result};
 use crate::evidence::Side;
 use crate::task::Task;
@@ -23,7 +23,7 @@ pub struct Candidate {
     pub choice: Choice,
     /// Its score under the rule.
     pub score: f64,
-    /// Its probability among all heads, or all labels.
+    /// Its probability among the heads that the rule considered, or the labels that the decoder allows.
     pub probability: f32,
     side: OnceLock<Side>,
 }
@@ -156,7 +156,7 @@ impl Parser {
         let (scores, chosen) = (analysis.scores_of_heads(word), analysis.parse.heads[word]);
         let allowed = (0..scores.len()).filter(|&head| head != word && scores[head] > f32::NEG_INFINITY);
         let candidate =
-            |head: usize| Candidate::new(Choice::Head(head), scores[head], probability(scores, Some(word), head));
+            |head: usize| Candidate::new(Choice::Head(head), scores[head], self.head_probability(scores, word, head));
         Decision::new(word, chosen, allowed.map(candidate).collect(), Choice::Head(chosen))
     }
 
@@ -165,8 +165,9 @@ impl Parser {
         let (scores, head) = (analysis.scores_of_labels(word, self.labels().len()), analysis.parse.heads[word]);
         let chosen = self.tables().vocabulary.label(&analysis.parse.labels[word])?;
         let allowed = (0..scores.len()).filter(|&label| self.allows_label(label, head) || label == chosen as usize);
-        let candidate =
-            |label: usize| Candidate::new(Choice::Label(label as u32), scores[label], probability(scores, None, label));
+        let candidate = |label: usize| {
+            Candidate::new(Choice::Label(label as u32), scores[label], self.label_probability(scores, head, label))
+        };
         Decision::new(word, head, allowed.map(candidate).collect(), Choice::Label(chosen))
     }
 }

@@ -1,13 +1,14 @@
-//! Fast mode: candidates against the summed support, a batch of sentences at a time.
+//! Fast mode: candidates against the summed support, a batch of sentences at a time. Probabilities are computed later,
+//! for the rule that decides.
 
-use super::{Analysis, MOST_WORDS, Parse, Parser, probability};
+use super::{Analysis, MOST_WORDS, Parse, Parser};
 use crate::encoder::{Batch, Numbered, length_batches};
 use crate::error::{Error, Result};
 use crate::treebank::Sentence;
 use rayon::prelude::*;
 
 impl Parser {
-    /// Analyses sentences in fast mode, whatever the rule.
+    /// Analyses sentences in fast mode, whatever the rule, without probabilities. [`decide`](Self::decide) completes it.
     pub(crate) fn analyse_by_sums(&self, sentences: &[Sentence]) -> Result<Vec<Option<Analysis>>> {
         if let Some(sentence) = sentences.iter().find(|s| s.words().len() > MOST_WORDS) {
             return Err(Error::SentenceTooLong {
@@ -43,9 +44,7 @@ impl Parser {
             // The decoder's matrix also has a row for ROOT.
             let matrix = [&vec![0.0; n], rows].concat();
             let heads = self.choose_heads(&matrix, n);
-            let probability = |word: usize| probability(&matrix[word * n..][..n], Some(word), heads[word]);
-            let head_probabilities = std::iter::once(1.0).chain((1..n).map(probability)).collect();
-            parses.push(Parse { heads, head_probabilities, ..Parse::empty() });
+            parses.push(Parse { heads, ..Parse::empty() });
             matrices.push(matrix);
         }
         let heads: Vec<&[usize]> = parses.iter().map(|parse| parse.heads.as_slice()).collect();
@@ -64,7 +63,6 @@ impl Parser {
             for (row, word) in label_scores.chunks_exact(names.len().max(1)).zip(1..) {
                 let label = self.choose_label(row, parse.heads[word]);
                 parse.labels.push(names[label].clone());
-                parse.label_probabilities.push(probability(row, None, label));
             }
             let label_scores = label_scores.to_vec();
             analyses.push(Analysis { parse, head_scores, label_scores, head_states, label_states });

@@ -4,14 +4,13 @@
 mod analysis;
 mod decision;
 mod fast;
+mod probability;
 mod tree;
 
 pub use analysis::Analysis;
-#[cfg(feature = "lab")]
-pub(crate) use analysis::CANDIDATE_HEADS;
 pub use decision::{Candidate, Choice, Decision};
 
-use crate::bundle::Bundle;
+use crate::bundle::{Bundle, MeasuredRules};
 use crate::config::{Aggregate, Basis, Similarity, System};
 use crate::encoder::{Numbered, Pretrained};
 use crate::error::{Error, Result};
@@ -46,8 +45,8 @@ pub struct Settings {
     pub decode: Decode,
     /// How similarities become a score; by default as the model was trained.
     pub aggregate: Option<Aggregate>,
-    /// How evidence becomes a score.
-    pub rule: Rule,
+    /// How evidence becomes a score; by default the bundle's own rule.
+    pub rule: Option<Rule>,
     /// The paper's explainable mode: compare with every training edge one by one, for decisions and for citations.
     pub exact: bool,
 }
@@ -75,6 +74,7 @@ pub struct Parser {
     /// The number of the label `root`, if the treebank has it.
     root: Option<usize>,
     by: Weighing,
+    measured: Arc<MeasuredRules>,
     /// The training edges that decide; `None` for a bundle without an index.
     evidence: Option<Arc<Evidence>>,
 }
@@ -86,14 +86,14 @@ pub struct Parse {
     pub heads: Vec<usize>,
     /// The label of every edge.
     pub labels: Vec<String>,
-    /// The probability of the head among all positions.
+    /// The probability of the head among the positions that the rule considered.
     pub head_probabilities: Vec<f32>,
-    /// The probability of the label among all labels.
+    /// The probability of the label among those that the decoder allows.
     pub label_probabilities: Vec<f32>,
 }
 
 impl Bundle {
-    /// A parser with default settings: the sum rule and the best tree.
+    /// A parser with default settings: the bundle's own rule and the best tree.
     pub fn parser(&self) -> Result<Parser> {
         self.parser_with(&Settings::default())
     }
@@ -103,11 +103,12 @@ impl Bundle {
     pub fn parser_with(&self, settings: &Settings) -> Result<Parser> {
         // A system that decides by weights does not look at training edges.
         let by_instances = self.model().config.system.inference == Basis::Instances;
-        let evidence = match by_instances && (self.has_index() || !settings.rule.is_linear() || settings.exact) {
+        let rule = settings.rule.as_ref().unwrap_or(&self.rules().own);
+        let evidence = match by_instances && (self.has_index() || !rule.is_linear() || settings.exact) {
             true => Some(Arc::new(Evidence::new(self.index()?.clone()))),
             false => None,
         };
-        Parser::new(self.model(), evidence, settings, self.device())
+        Parser::new(self.model(), evidence, self.rules().clone(), settings, self.device())
     }
 }
 
@@ -116,6 +117,7 @@ impl Parser {
     pub(crate) fn new(
         model: &Model,
         evidence: Option<Arc<Evidence>>,
+        measured: Arc<MeasuredRules>,
         settings: &Settings,
         device: &Device,
     ) -> Result<Self> {
@@ -145,15 +147,17 @@ impl Parser {
             decode: settings.decode,
             root: model.tables.vocabulary.labels().iter().position(|label| label == "root"),
             by,
+            measured,
             evidence,
         };
-        parser.deciding_by(&settings.rule)
+        let rule = settings.rule.clone().unwrap_or_else(|| parser.measured.own.clone());
+        parser.deciding_by(&rule)
     }
 
     /// The same parser with another rule.
     pub fn deciding_by(&self, rule: &Rule) -> Result<Self> {
         let parser = Self { by: Weighing { rule: rule.clone(), ..self.by.clone() }, ..self.clone() };
-        if !parser.by.uses_sums() {
+        if !rule.is_linear() || parser.by.exact {
             parser.require_instances()?;
         }
         rule.check(self.system.similarity == Similarity::Cosine)
@@ -226,6 +230,11 @@ impl Parser {
         Err(Error::Explanation { message })
     }
 
+    /// Whether training edges decide, rather than learned weights, and are there to be compared with.
+    pub(crate) fn decides_by_edges(&self) -> bool {
+        self.evidence.is_some()
+    }
+
     /// Sentences as input of the models.
     pub(crate) fn number(&self, sentences: &[Sentence]) -> Result<Vec<Numbered>> {
         self.pretrained.number(&self.tables.vocabulary, sentences)
@@ -280,25 +289,5 @@ impl Parse {
                 word.set_misc("LabelProb", &format!("{:.4}", self.label_probabilities[position]));
             }
         }
-    }
-}
-
-/// The softmax probability of one choice among those not excluded.
-pub(crate) fn probability(scores: &[f32], excluded: Option<usize>, chosen: usize) -> f32 {
-    let allowed = || scores.iter().enumerate().filter(|&(at, _)| Some(at) != excluded).map(|(_, &s)| f64::from(s));
-    let largest = allowed().fold(f64::NEG_INFINITY, f64::max);
-    let total: f64 = allowed().map(|s| (s - largest).exp()).sum();
-    ((f64::from(scores[chosen]) - largest).exp() / total) as f32
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn probabilities_sum_to_one_without_the_excluded_choice() {
-        let scores = [1.0, 2.0, 300.0, -4.0];
-        let total: f32 = [0, 1, 3].map(|chosen| probability(&scores, Some(2), chosen)).iter().sum();
-        assert!((total - 1.0).abs() < 1e-6);
     }
 }

@@ -1,15 +1,30 @@
-//! The k-nearest-neighbours rule: only the nearest of all training edges count, by their similarity. For a label, only
-//! those among them that have it.
+//! The k-nearest-neighbours rule: only the nearest of all training edges count, by exp(temperature · similarity). For a
+//! head, accepted edges vote for it and rejected edges against it. For a label, each edge votes for its own label.
 
-use super::{Scale, Scoring};
+use super::{Compared, Context, Scoring, Totals, nca};
+use candle_core::Tensor;
 
-/// With more neighbours than this it is the sum rule by another name, and slow.
+/// With more neighbours than this it is the nca rule by another name, and slow.
 const MOST: usize = 10_000;
+/// What speaks on each side before anybody votes, in votes of the farthest neighbour: an edge that was not counted
+/// cannot be nearer than that. It keeps a unanimous vote finite, and lets similarity decide between two of them.
+const PRIOR: f64 = 1.0;
+/// The same for a label that no neighbour has.
+const LABEL_PRIOR: f64 = 1e-3;
 
-/// The sum of the nearest similarities, divided by `neighbors`.
+/// A vote of the `neighbors` nearest training edges.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Knn {
     pub(super) neighbors: usize,
+    /// How much more near edges count than far ones; by default the factor τ that the model was trained with.
+    pub(super) temperature: Option<f32>,
+}
+
+impl Knn {
+    fn weight(&self, similarity: f32, context: &Context) -> f64 {
+        let temperature = self.temperature.map_or(context.scale.factor, f64::from);
+        (temperature * (f64::from(similarity) - f64::from(context.nearest))).exp()
+    }
 }
 
 impl Scoring for Knn {
@@ -18,26 +33,66 @@ impl Scoring for Knn {
     }
 
     fn describe(&self) -> String {
-        format!("the {} nearest training edges count, by their similarity", self.neighbors)
+        format!("the {} nearest training edges vote, near ones with more weight", self.neighbors)
     }
 
-    fn setting(&self) -> Option<(&'static str, serde_json::Value)> {
-        Some(("neighbors", serde_json::json!(self.neighbors)))
+    fn settings(&self) -> Vec<(&'static str, serde_json::Value)> {
+        let temperature = self.temperature.map(|temperature| ("temperature", serde_json::json!(temperature)));
+        [("neighbors", serde_json::json!(self.neighbors))].into_iter().chain(temperature).collect()
     }
 
     fn neighbors(&self) -> Option<usize> {
         Some(self.neighbors)
     }
 
-    fn contribution(&self, similarity: f32, scale: Scale, _count: u64) -> f64 {
-        scale.factor * f64::from(similarity) / self.neighbors.max(1) as f64
+    fn counts_rejected(&self) -> bool {
+        true
+    }
+
+    fn whole(&self, accepted: &[f32], rejected: &[f32], context: &Context) -> f64 {
+        let weights = || accepted.iter().chain(rejected).map(|&similarity| self.weight(similarity, context));
+        let votes: f64 = weights().sum();
+        match context.compared {
+            Compared::Both => votes + 2.0 * PRIOR * weights().fold(f64::INFINITY, f64::min).min(1.0),
+            Compared::Label => votes,
+            Compared::Accepted => self.neighbors.max(1) as f64,
+        }
+    }
+
+    fn contribution(&self, similarity: f32, context: &Context) -> f64 {
+        self.weight(similarity, context) / context.whole
+    }
+
+    fn score(&self, totals: Totals, context: &Context) -> f64 {
+        match context.compared {
+            Compared::Both => {
+                let prior = ((1.0 - totals.accepted - totals.rejected) / 2.0).max(f64::MIN_POSITIVE);
+                (totals.accepted + prior).ln() - (totals.rejected + prior).ln()
+            }
+            Compared::Label => (totals.accepted + LABEL_PRIOR).ln(),
+            Compared::Accepted => {
+                let temperature = self.temperature.map_or(context.scale.factor, f64::from);
+                totals.accepted.max(f64::MIN_POSITIVE).ln() + temperature * f64::from(context.nearest)
+            }
+        }
     }
 
     fn check(&self, _cosine: bool) -> Result<(), String> {
+        if self.temperature.is_some_and(|temperature| !(temperature > 0.0 && temperature.is_finite())) {
+            return Err("the `temperature` of the knn rule must be a positive number".to_string());
+        }
         match self.neighbors {
             0 => Err("the knn rule needs `neighbors` of 1 or more".to_string()),
             1..=MOST => Ok(()),
             _ => Err(format!("the knn rule takes at most {MOST} `neighbors`")),
         }
+    }
+
+    // A batch holds few edges near to any candidate, so all of them vote. Near ones have nearly all the weight.
+    fn training_scores(&self, accepted: &Tensor, rejected: Option<&Tensor>) -> Option<candle_core::Result<Tensor>> {
+        Some(match rejected {
+            Some(rejected) => nca::log_sum_exp(accepted).and_then(|own| own - nca::log_sum_exp(rejected)?),
+            None => nca::log_sum_exp(accepted),
+        })
     }
 }

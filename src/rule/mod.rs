@@ -7,17 +7,19 @@
 mod knn;
 mod nca;
 mod sum;
+mod written;
+
+pub(crate) use written::by_name;
+pub use written::{RuleSettings, Spelling};
 
 use crate::error::{Error, Result};
+use crate::task::Task;
 use candle_core::Tensor;
-use serde::de::Error as _;
-use serde::ser::SerializeMap;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 use std::fmt;
-use std::ops::Deref;
 use std::sync::Arc;
 
-/// The interface of a rule: the contribution of one training edge to a side, the total, and the score of a total.
+/// The interface of a rule: the contribution of one training edge to a side, and the score of all contributions.
 pub trait Scoring: fmt::Debug + Send + Sync {
     /// The name in options, files and responses.
     fn name(&self) -> &'static str;
@@ -25,9 +27,9 @@ pub trait Scoring: fmt::Debug + Send + Sync {
     /// The rule in one sentence.
     fn describe(&self) -> String;
 
-    /// The setting of the rule, as written in requests and responses.
-    fn setting(&self) -> Option<(&'static str, serde_json::Value)> {
-        None
+    /// The settings of the rule, as written in requests and responses.
+    fn settings(&self) -> Vec<(&'static str, serde_json::Value)> {
+        Vec::new()
     }
 
     /// The number of nearest training edges that count; `None` if all do.
@@ -35,21 +37,32 @@ pub trait Scoring: fmt::Debug + Send + Sync {
         None
     }
 
-    /// The contribution of one training edge with this similarity to a side with `count` counted training edges.
-    fn contribution(&self, similarity: f32, scale: Scale, count: u64) -> f64;
-
-    /// The total of training edges with these similarities, added in order.
-    fn total(&self, similarities: &[f32], scale: Scale, count: u64) -> f64 {
-        similarities.iter().fold(0.0, |sum, &similarity| sum + self.contribution(similarity, scale, count))
+    /// Whether rejected edges count against a head.
+    fn counts_rejected(&self) -> bool {
+        false
     }
 
-    /// The score of a total. Probabilities are computed from scores.
-    fn score(&self, total: f64) -> f64 {
-        total
+    /// What all counted edges weigh together, if contributions are shares of that. `accepted` and `rejected` hold the
+    /// similarities of the counted edges. For a label, `accepted` holds those of all labels.
+    fn whole(&self, _accepted: &[f32], _rejected: &[f32], _context: &Context) -> f64 {
+        1.0
     }
 
-    /// Whether a contribution is the similarity times a constant. A total is then the similarity to a summed vector,
-    /// and no single training edge has to be read.
+    /// The contribution of one training edge with this similarity. That of a rejected edge counts against the side.
+    fn contribution(&self, similarity: f32, context: &Context) -> f64;
+
+    /// The contributions of training edges with these similarities, added in order.
+    fn total(&self, similarities: &[f32], context: &Context) -> f64 {
+        similarities.iter().fold(0.0, |sum, &similarity| sum + self.contribution(similarity, context))
+    }
+
+    /// The score of a side. Probabilities are computed from scores.
+    fn score(&self, totals: Totals, _context: &Context) -> f64 {
+        totals.evidence()
+    }
+
+    /// Whether a contribution is the similarity times a constant, and only accepted edges count. A total is then the
+    /// similarity to a summed vector, and no single training edge has to be read.
     fn is_linear(&self) -> bool {
         false
     }
@@ -59,9 +72,9 @@ pub trait Scoring: fmt::Debug + Send + Sync {
         Ok(())
     }
 
-    /// The differentiable scores of candidates from their similarities `[candidates, edges]` to support edges, times the
-    /// factor of the [`Scale`], for a model trained for this rule. `None` if the paper's loss applies.
-    fn training_scores(&self, _similarities: &Tensor) -> Option<candle_core::Result<Tensor>> {
+    /// The differentiable score of candidates from their similarities `[candidates, edges]` to accepted edges, and to
+    /// rejected ones where they count, times the factor of the [`Scale`]. `None` if only the paper's loss applies.
+    fn training_scores(&self, _accepted: &Tensor, _rejected: Option<&Tensor>) -> Option<candle_core::Result<Tensor>> {
         None
     }
 }
@@ -95,7 +108,49 @@ impl Scale {
     }
 }
 
-/// A rule to decide by. Cheap to clone.
+/// Which training edges a side is compared with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Compared {
+    /// A head with accepted edges alone: the index has no rejected edges, or the rule does not count them.
+    Accepted,
+    /// A head with accepted and rejected edges.
+    Both,
+    /// A label with the edges that have it.
+    Label,
+}
+
+/// What a contribution depends on besides the similarity.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Context {
+    /// How the model's similarities are scaled.
+    pub scale: Scale,
+    /// Which training edges the side is compared with.
+    pub compared: Compared,
+    /// The number of accepted edges that the side is compared with.
+    pub count: u64,
+    /// The highest similarity of a counted edge, where few count. Weights are relative to it, so that none overflows.
+    pub nearest: f32,
+    /// What the rule's [`whole`](Scoring::whole) returned.
+    pub whole: f64,
+}
+
+/// The contributions to a side, added up.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Totals {
+    /// Those of accepted edges.
+    pub accepted: f64,
+    /// Those of rejected edges, which count against the side.
+    pub rejected: f64,
+}
+
+impl Totals {
+    /// What the edges for the side contribute, less what those against it do.
+    pub fn evidence(self) -> f64 {
+        self.accepted - self.rejected
+    }
+}
+
+/// A rule to decide by: one for heads and one for labels, often the same. Cheap to clone.
 ///
 /// ```
 /// use citree::Rule;
@@ -103,59 +158,86 @@ impl Scale {
 /// assert_eq!(rule.to_string(), "nca");
 /// assert!(rule.describe().contains("exp(64"));
 /// assert!(Rule::knn(0).is_err());
+/// assert_eq!(Rule::each(&Rule::knn(20)?, &Rule::sum()).to_string(), "heads=knn,labels=sum");
 /// # Ok::<(), citree::Error>(())
 /// ```
 #[derive(Clone)]
-pub struct Rule(Arc<dyn Scoring>);
+pub struct Rule([Arc<dyn Scoring>; 2]);
 
 impl Rule {
     /// The default temperature of `nca`.
-    pub const TEMPERATURE: f32 = 256.0;
+    pub const TEMPERATURE: f32 = 64.0;
     /// The default number of neighbours of `knn`.
-    pub const NEIGHBORS: usize = 10;
+    pub const NEIGHBORS: usize = 20;
     /// The names of the built-in rules.
     pub const NAMES: [&'static str; 3] = ["sum", "nca", "knn"];
 
     /// The paper's rule: every training edge counts by its similarity.
     pub fn sum() -> Self {
-        Self(Arc::new(sum::Sum))
+        Self::both(Arc::new(sum::Sum))
     }
 
-    /// Every training edge counts by exp(temperature · cosine), so near edges dominate.
+    /// Every training edge counts by exp(temperature · cosine), so near edges dominate. Rejected edges count against a
+    /// head.
     pub fn nca(temperature: f32) -> Result<Self> {
         Self::own(nca::Nca { temperature })
     }
 
-    /// Only the nearest training edges count, by their similarity.
+    /// Only the nearest training edges count, of both kinds, by exp(τ · similarity).
     pub fn knn(neighbors: usize) -> Result<Self> {
-        Self::own(knn::Knn { neighbors })
+        Self::own(knn::Knn { neighbors, temperature: None })
     }
 
     /// A custom rule.
     pub fn own(scoring: impl Scoring + 'static) -> Result<Self> {
-        let rule = Self(Arc::new(scoring));
-        rule.check(true).map_err(|message| Error::Explanation { message })?;
-        Ok(rule)
+        scoring.check(true).map_err(|message| Error::Explanation { message })?;
+        Ok(Self::both(Arc::new(scoring)))
     }
 
-    /// A rule by name, with the given or default settings. A setting of another rule is an error.
-    pub fn named(name: &str, temperature: Option<f32>, neighbors: Option<usize>) -> Result<Self> {
-        let rule = match name {
-            "sum" => Self::sum(),
-            "nca" => Self::nca(temperature.unwrap_or(Self::TEMPERATURE))?,
-            "knn" => Self::knn(neighbors.unwrap_or(Self::NEIGHBORS))?,
-            _ => {
-                let message = format!("no rule `{name}`; there are {}", Self::NAMES.join(", "));
-                return Err(Error::Explanation { message });
-            }
-        };
-        let own = rule.setting().map(|(setting, _)| setting);
-        for (setting, given) in [("temperature", temperature.is_some()), ("neighbors", neighbors.is_some())] {
-            if given && own != Some(setting) {
-                return Err(Error::Explanation { message: format!("the {name} rule has no `{setting}`") });
-            }
+    /// A rule that decides about heads as one rule does, and about labels as another.
+    pub fn each(heads: &Self, labels: &Self) -> Self {
+        Self([heads.0[0].clone(), labels.0[1].clone()])
+    }
+
+    fn both(scoring: Arc<dyn Scoring>) -> Self {
+        Self([scoring.clone(), scoring])
+    }
+
+    /// How it decides about heads, or about labels.
+    pub fn of(&self, task: Task) -> &dyn Scoring {
+        match task {
+            Task::Heads => &*self.0[0],
+            Task::Labels => &*self.0[1],
         }
-        Ok(rule)
+    }
+
+    /// Whether summed vectors decide about heads and labels alike, so that no single training edge has to be read.
+    pub fn is_linear(&self) -> bool {
+        Task::ALL.iter().all(|&task| self.of(task).is_linear())
+    }
+
+    /// Whether it compares every candidate with every training edge, which takes long.
+    pub fn reads_all(&self) -> bool {
+        Task::ALL.iter().any(|&task| !self.of(task).is_linear() && self.of(task).neighbors().is_none())
+    }
+
+    /// The rule in one sentence, or in one for heads and one for labels.
+    pub fn describe(&self) -> String {
+        match self.is_one() {
+            true => self.of(Task::Heads).describe(),
+            false => format!("heads: {}; labels: {}", self.of(Task::Heads).describe(), self.of(Task::Labels).describe()),
+        }
+    }
+
+    /// Refuses what one of its halves refuses.
+    pub(crate) fn check(&self, cosine: bool) -> std::result::Result<(), String> {
+        Task::ALL.iter().try_for_each(|&task| self.of(task).check(cosine))
+    }
+
+    /// Whether it decides about heads and labels in the same way.
+    fn is_one(&self) -> bool {
+        let [heads, labels] = Task::ALL.map(|task| self.of(task));
+        heads.name() == labels.name() && heads.settings() == labels.settings()
     }
 }
 
@@ -165,16 +247,10 @@ impl Default for Rule {
     }
 }
 
-impl Deref for Rule {
-    type Target = dyn Scoring;
-    fn deref(&self) -> &Self::Target {
-        &*self.0
-    }
-}
-
 impl PartialEq for Rule {
     fn eq(&self, other: &Self) -> bool {
-        self.name() == other.name() && self.setting() == other.setting()
+        let facts = |rule: &Self| Task::ALL.map(|task| (rule.of(task).name(), rule.of(task).settings()));
+        facts(self) == facts(other)
     }
 }
 
@@ -184,50 +260,11 @@ impl fmt::Debug for Rule {
     }
 }
 
+/// The name, or `heads=NAME,labels=NAME`.
 impl fmt::Display for Rule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-/// Serialises as `{"name": "nca", "temperature": 256.0}`.
-impl Serialize for Rule {
-    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("name", self.name())?;
-        if let Some((name, value)) = self.setting() {
-            map.serialize_entry(name, &value)?;
-        }
-        map.end()
-    }
-}
-
-impl<'de> Deserialize<'de> for Rule {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
-        #[derive(Deserialize)]
-        #[serde(deny_unknown_fields)]
-        struct Written {
-            name: String,
-            temperature: Option<f32>,
-            neighbors: Option<usize>,
-        }
-        let Written { name, temperature, neighbors } = Written::deserialize(deserializer)?;
-        Self::named(&name, temperature, neighbors).map_err(D::Error::custom)
-    }
-}
-
-/// Serialises a rule in a configuration: its name alone.
-pub(crate) mod by_name {
-    use super::Rule;
-    use serde::de::Error as _;
-    use serde::{Deserialize, Deserializer, Serializer};
-
-    pub(crate) fn serialize<S: Serializer>(rule: &Rule, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(rule.name())
-    }
-
-    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Rule, D::Error> {
-        Rule::named(&String::deserialize(deserializer)?, None, None).map_err(D::Error::custom)
+        let [heads, labels] = Task::ALL.map(|task| self.of(task).name());
+        if self.is_one() { f.write_str(heads) } else { write!(f, "heads={heads},labels={labels}") }
     }
 }
 

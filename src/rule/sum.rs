@@ -1,6 +1,6 @@
 //! The paper's rule: every training edge counts by its similarity, so a total is the similarity to a summed vector.
 
-use super::{Scale, Scoring};
+use super::{Context, Scoring};
 
 /// The sum, or the mean, of all similarities.
 #[derive(Clone, Copy, Debug)]
@@ -15,8 +15,8 @@ impl Scoring for Sum {
         "every training edge counts by its similarity".to_string()
     }
 
-    fn contribution(&self, similarity: f32, scale: Scale, count: u64) -> f64 {
-        scale.share(count) * scale.factor * f64::from(similarity)
+    fn contribution(&self, similarity: f32, context: &Context) -> f64 {
+        context.scale.share(context.count) * context.scale.factor * f64::from(similarity)
     }
 
     fn is_linear(&self) -> bool {

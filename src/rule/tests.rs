@@ -3,42 +3,102 @@
 #![allow(clippy::unwrap_used)]
 use super::*;
 
-const MEAN: Scale = Scale { factor: 64.0, aggregate: Aggregate::Mean };
+const SCALE: Scale = Scale { factor: 64.0, aggregate: Aggregate::Mean };
+
+fn context(compared: Compared) -> Context {
+    Context { scale: SCALE, compared, count: 3, nearest: 0.9, whole: 1.0 }
+}
 
 fn rules() -> [Rule; 3] {
     [Rule::sum(), Rule::nca(64.0).unwrap(), Rule::knn(5).unwrap()]
+}
+
+/// The totals and the score of a side with these similarities.
+fn weighed(rule: &dyn Scoring, accepted: &[f32], rejected: &[f32], compared: Compared) -> (Totals, f64) {
+    let context = context(compared);
+    let context = Context { whole: rule.whole(accepted, rejected, &context), ..context };
+    let totals = Totals { accepted: rule.total(accepted, &context), rejected: rule.total(rejected, &context) };
+    (totals, rule.score(totals, &context))
 }
 
 #[test]
 fn a_total_is_the_sum_of_the_contributions() {
     let similarities = [0.9_f32, -0.2, 0.4];
     for rule in rules() {
-        let parts: f64 = similarities.iter().map(|&similarity| rule.contribution(similarity, MEAN, 3)).sum();
-        assert_eq!(rule.total(&similarities, MEAN, 3), parts, "{rule}");
-        assert_eq!(rule.total(&[], MEAN, 0), 0.0);
+        for compared in [Compared::Accepted, Compared::Both, Compared::Label] {
+            let (rule, context) = (rule.of(Task::Heads), context(compared));
+            let parts: f64 = similarities.iter().map(|&similarity| rule.contribution(similarity, &context)).sum();
+            assert_eq!(rule.total(&similarities, &context), parts, "{rule:?}");
+            assert_eq!(rule.total(&[], &context), 0.0);
+        }
     }
 }
 
 #[test]
-fn scores_match_their_formulas() {
+fn scores_against_accepted_edges_match_their_formulas() {
     let [sum, nca, knn] = rules();
-    let total = |rule: &Rule| rule.score(rule.total(&[1.0, 0.5], MEAN, 2));
-    let by_nca = ((64.0_f64.exp() + 32.0_f64.exp()) / 2.0).ln();
-    for (rule, expected) in [(&sum, 64.0 * 0.75), (&nca, by_nca), (&knn, 64.0 * 1.5 / 5.0)] {
-        assert!((total(rule) - expected).abs() < 1e-9, "{rule}: {} instead of {expected}", total(rule));
+    let near = [0.9_f32, 0.5, 0.1];
+    let exponentials: f64 = near.iter().map(|&x| (64.0 * f64::from(x)).exp()).sum();
+    let mean: f64 = near.iter().map(|&x| 64.0 * f64::from(x)).sum::<f64>() / 3.0;
+    for (rule, expected) in [(&sum, mean), (&nca, (exponentials / 3.0).ln()), (&knn, (exponentials / 5.0).ln())] {
+        let (_, score) = weighed(rule.of(Task::Heads), &near, &[], Compared::Accepted);
+        assert!((score - expected).abs() < 1e-6, "{rule}: {score} instead of {expected}");
     }
+}
+
+#[test]
+fn with_rejected_edges_the_score_is_the_log_of_a_ratio_and_contributions_are_shares_of_a_vote() {
+    let weight = |x: f32| (64.0 * f64::from(x)).exp();
+    let (accepted, rejected) = ([0.9_f32, 0.88], [0.87_f32, 0.86]);
+    let [yes, no] = [&accepted, &rejected].map(|some| some.iter().map(|&x| weight(x)).sum::<f64>());
+    let [sum, nca, knn] = rules();
+    let (totals, score) = weighed(nca.of(Task::Heads), &accepted, &rejected, Compared::Both);
+    assert!((score - (yes / no).ln()).abs() < 1e-6);
+    assert!((totals.accepted + totals.rejected - 1.0).abs() < 1e-9);
+    let (totals, score) = weighed(knn.of(Task::Heads), &accepted, &rejected, Compared::Both);
+    let prior = weight(0.86);
+    assert!((score - ((yes + prior) / (no + prior)).ln()).abs() < 1e-6, "{score}");
+    assert!((totals.evidence() - (yes - no) / (yes + no + 2.0 * prior)).abs() < 1e-9);
+    assert!(!sum.of(Task::Heads).counts_rejected());
+}
+
+#[test]
+fn a_unanimous_vote_is_finite_and_the_nearer_one_wins() {
+    let knn = &rules()[2];
+    let score = |accepted: &[f32]| {
+        let context = Context { nearest: accepted[0], ..context(Compared::Both) };
+        let rule = knn.of(Task::Heads);
+        let context = Context { whole: rule.whole(accepted, &[], &context), ..context };
+        rule.score(Totals { accepted: rule.total(accepted, &context), rejected: 0.0 }, &context)
+    };
+    assert!(score(&[0.99, 0.98, 0.9]).is_finite());
+    assert!(score(&[0.99, 0.98, 0.9]) > score(&[0.92, 0.91, 0.9]));
+}
+
+#[test]
+fn votes_for_labels_are_shares_of_all_neighbours() {
+    let rule = rules()[2].clone();
+    let rule = rule.of(Task::Labels);
+    let all = [0.9_f32, 0.9, 0.9, 0.9];
+    let context = context(Compared::Label);
+    let context = Context { whole: rule.whole(&all, &[], &context), ..context };
+    assert!((rule.total(&all[..3], &context) - 0.75).abs() < 1e-9);
+    assert!((rule.total(&all, &context) - 1.0).abs() < 1e-9);
 }
 
 #[test]
 fn a_sum_instead_of_a_mean_grows_with_the_number_of_edges() {
-    let summed = Scale { aggregate: Aggregate::Sum, ..MEAN };
+    let mean = Context { count: 100, ..context(Compared::Accepted) };
+    let summed = Context { scale: Scale { aggregate: Aggregate::Sum, ..SCALE }, ..mean };
     let rule = Rule::sum();
-    assert_eq!(rule.contribution(0.5, summed, 100), 100.0 * rule.contribution(0.5, MEAN, 100));
+    let rule = rule.of(Task::Heads);
+    assert_eq!(rule.contribution(0.5, &summed), 100.0 * rule.contribution(0.5, &mean));
 }
 
 #[test]
-fn a_rule_round_trips_with_its_setting() {
-    for rule in rules() {
+fn a_rule_round_trips_with_its_settings() {
+    let two = Rule::each(&Rule::knn(7).unwrap(), &Rule::sum());
+    for rule in rules().into_iter().chain([two]) {
         let text = serde_json::to_string(&rule).unwrap();
         assert_eq!(serde_json::from_str::<Rule>(&text).unwrap(), rule, "{text}");
     }
@@ -47,14 +107,28 @@ fn a_rule_round_trips_with_its_setting() {
 }
 
 #[test]
+fn heads_and_labels_can_have_a_rule_each() {
+    let settings = RuleSettings { neighbors: Some(4), ..RuleSettings::default() };
+    let rule = Rule::named("heads=knn,labels=sum", settings).unwrap();
+    assert_eq!(rule, Rule::each(&Rule::knn(4).unwrap(), &Rule::sum()));
+    assert_eq!(rule.to_string(), "heads=knn,labels=sum");
+    assert_eq!(Rule::named("labels=knn,heads=knn", settings).unwrap(), Rule::knn(4).unwrap());
+    for wrong in ["heads=knn", "heads=max,labels=sum", "heads=knn,heads=knn", "knn,sum", "words=knn,labels=sum", ""] {
+        assert!(Rule::named(wrong, RuleSettings::default()).is_err(), "{wrong}");
+    }
+}
+
+#[test]
 fn invalid_rules_and_settings_are_refused() {
     for text in [
         r#"{"name":"nca","temperature":0}"#,
         r#"{"name":"nca","neighbors":3}"#,
         r#"{"name":"knn","neighbors":0}"#,
+        r#"{"name":"knn","temperature":-1}"#,
         r#"{"name":"sum","temperature":1}"#,
         r#"{"name":"max"}"#,
         r#"{"name":"sum","more":1}"#,
+        r#"{"heads":{"name":"sum"}}"#,
     ] {
         assert!(serde_json::from_str::<Rule>(text).is_err(), "{text}");
     }

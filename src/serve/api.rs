@@ -84,7 +84,8 @@ pub(super) async fn parse(State(app): State<App>, http: Request) -> Result<Respo
             sentences: context.explanations().map(ParsedSentence::from).collect(),
         }),
     };
-    app.submit(QueuedRequest::new(snapshot, sentences, Rule::sum(), answer)).await
+    let rule = snapshot.explainer.rule().clone();
+    app.submit(QueuedRequest::new(snapshot, sentences, rule, answer)).await
 }
 
 /// Explain the edges of sentences.
@@ -111,10 +112,11 @@ pub(super) async fn explain(State(app): State<App>, http: Request) -> Result<Res
     let snapshot = app.snapshot();
     let sentences = request.sentences(snapshot.explainer.parser(), app.limits())?;
     let question = request.question(&sentences, app.limits())?;
+    let rule = request.rule(snapshot.explainer.rule())?;
     let title = format!("Explained by {}", app.name());
     let more = question.why_not.len() * sentences.len() * CONTRASTING;
     let answer = move |context: &Context<'_>| explained(context, &question, format, &title);
-    app.submit(QueuedRequest::new(snapshot, sentences, request.rule()?, answer).with_more(more)).await
+    app.submit(QueuedRequest::new(snapshot, sentences, rule, answer).with_more(more)).await
 }
 
 fn explained(context: &Context<'_>, question: &Question, format: Format, title: &str) -> Result<Reply, Problem> {

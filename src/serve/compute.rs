@@ -122,8 +122,8 @@ impl Compute {
         requests: &[&QueuedRequest],
         done: &mut dyn FnMut(usize, Result<Reply, Problem>),
     ) {
-        // Analyses under the sum rule are cheap, so they are not cached.
-        let slow = |request: &QueuedRequest| request.again && !request.rule.is_linear();
+        // Other analyses are cheap, so they are not cached.
+        let slow = |request: &QueuedRequest| request.again && request.rule.reads_all();
         let key =
             |request: &QueuedRequest| slow(request).then(|| Key::new(snapshot, &request.rule, &request.sentences));
         let keys: Vec<Option<Key>> = requests.iter().map(|request| key(request)).collect();
@@ -179,7 +179,7 @@ impl Work for Compute {
 
     fn size(&self, request: &QueuedRequest) -> usize {
         let words: usize = request.sentences.iter().map(|sentence| sentence.words().len()).sum();
-        1 + request.more + words * if request.rule.is_linear() { 1 } else { COMPARING }
+        1 + request.more + words * if request.rule.reads_all() { COMPARING } else { 1 }
     }
 
     fn sentences(&self, request: &QueuedRequest) -> usize {

@@ -6,14 +6,14 @@ use super::limits::Limits;
 use super::problem::Problem;
 use crate::explain::{By, Expected, Options, Question};
 use crate::parse::Parser;
-use crate::rule::Rule;
+use crate::rule::{Rule, RuleSettings};
 use crate::task::Task;
 use crate::treebank::Sentence;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// The highest settings of rules. Beyond these, numbers overflow or take very long.
-const HIGHEST_SETTINGS: [(&str, f64); 1] = [("neighbors", 1000.0)];
+/// More neighbours would take very long.
+const MOST_NEIGHBORS: usize = 1000;
 
 /// Sentences to parse: exactly one of the three fields.
 #[derive(Clone, Debug, Default, Deserialize, ToSchema)]
@@ -37,7 +37,8 @@ pub(super) struct ExplainRequest {
     conllu: Option<String>,
     /// The words of one sentence.
     words: Option<Vec<String>>,
-    /// The rule: `{"name": "sum"}`, `{"name": "nca", "temperature": 256}` or `{"name": "knn", "neighbors": 10}`.
+    /// The rule: `{"name": "sum"}`, `{"name": "nca", "temperature": 64}` or `{"name": "knn", "neighbors": 20}`; by
+    /// default the bundle's own.
     rule: Option<RuleRequest>,
     /// Training edges to cite for each decision; 10 by default.
     count: Option<usize>,
@@ -55,11 +56,12 @@ pub(super) struct ExplainRequest {
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RuleRequest {
-    /// `sum`, `nca` or `knn`.
+    /// `sum`, `nca` or `knn`, or one for heads and one for labels: `heads=knn,labels=sum`.
     name: String,
-    /// For `nca`: how much more near edges count than far ones; 256 by default.
+    /// For `nca` and `knn`: how much more near edges count than far ones; by default 64 for `nca`, the model's own for
+    /// `knn`.
     temperature: Option<f32>,
-    /// For `knn`: how many of the nearest edges count; 10 by default.
+    /// For `knn`: how many of the nearest edges count; 20 by default.
     neighbors: Option<usize>,
 }
 
@@ -133,26 +135,23 @@ impl ExplainRequest {
     pub(super) fn sentences(&self, parser: &Parser, limits: &Limits) -> Result<Vec<Sentence>, Problem> {
         let some = sentences(self.text.as_deref(), self.conllu.as_deref(), self.words.as_deref(), parser, limits)?;
         let words: usize = some.iter().map(|sentence| sentence.words().len()).sum();
-        if !self.rule()?.is_linear() && words > limits.compared_words {
+        if self.rule(parser.rule())?.reads_all() && words > limits.compared_words {
             return Err(Problem::unfit(format!(
-                "{words} words, but the nca and knn rules take at most {} at a time here: they compare with every training edge; \
-                 send fewer, or use the sum rule",
+                "{words} words, but the nca rule takes at most {} at a time here: it compares with every training edge; send \
+                 fewer, or use the sum or the knn rule",
                 limits.compared_words
             )));
         }
         Ok(some)
     }
 
-    pub(super) fn rule(&self) -> Result<Rule, Problem> {
-        let Some(RuleRequest { name, temperature, neighbors }) = &self.rule else { return Ok(Rule::default()) };
-        let rule = Rule::named(name, *temperature, *neighbors)?;
-        let setting = rule.setting().and_then(|(name, value)| Some((name, value.as_f64()?)));
-        for (name, most) in HIGHEST_SETTINGS {
-            if setting.is_some_and(|(own, value)| own == name && value > most) {
-                return Err(Problem::unfit(format!("`{name}` is at most {most} here")));
-            }
+    /// The rule that is asked for, or the bundle's own.
+    pub(super) fn rule(&self, own: &Rule) -> Result<Rule, Problem> {
+        let Some(RuleRequest { name, temperature, neighbors }) = &self.rule else { return Ok(own.clone()) };
+        if neighbors.is_some_and(|neighbors| neighbors > MOST_NEIGHBORS) {
+            return Err(Problem::unfit(format!("`neighbors` is at most {MOST_NEIGHBORS} here")));
         }
-        Ok(rule)
+        Ok(Rule::named(name, RuleSettings { temperature: *temperature, neighbors: *neighbors })?)
     }
 
     /// The question about each of the sentences.

@@ -10,7 +10,7 @@ use std::sync::{Arc, RwLock};
 /// An opened bundle. Requests that started with it finish with it.
 #[derive(Debug)]
 pub(super) struct Snapshot {
-    /// Its explainer, under the sum rule.
+    /// Its explainer, under the bundle's own rule.
     pub(super) explainer: Explainer,
     /// The generation of the index.
     pub(super) generation: u64,

@@ -7,6 +7,7 @@ use super::compute::{Context, QueuedRequest, Reply};
 use super::problem::Problem;
 use super::request::{self, ExplainRequest};
 use super::training::{self, Find};
+use crate::evidence::EdgeId;
 use crate::explain::html::Tree;
 use crate::explain::html::view::{self, Neighborhood};
 use crate::explain::{Expected, NeighborQuery, Question};
@@ -43,11 +44,12 @@ pub(super) async fn sentence(State(app): State<App>, http: Request) -> Result<Re
     let request: ExplainRequest = body::read(http, app.limits()).await?;
     let snapshot = app.snapshot();
     let sentences = request.sentences(snapshot.explainer.parser(), app.limits())?;
+    let rule = request.rule(snapshot.explainer.rule())?;
     let answer = |context: &Context<'_>| {
         let trees: String = context.explanations().map(|explanation| view::sentence(&explanation)).collect();
         Ok(numbered(context, &trees))
     };
-    app.submit(QueuedRequest::new(snapshot, sentences, request.rule()?, answer).coming_again()).await
+    app.submit(QueuedRequest::new(snapshot, sentences, rule, answer).coming_again()).await
 }
 
 /// The explanation of one edge, with a contrast if one is requested.
@@ -56,9 +58,10 @@ pub(super) async fn edge(State(app): State<App>, http: Request) -> Result<Respon
     let snapshot = app.snapshot();
     let sentences = request.sentences(snapshot.explainer.parser(), app.limits())?;
     let question = request.question(&sentences, app.limits())?;
+    let rule = request.rule(snapshot.explainer.rule())?;
     let more = question.why_not.len() * sentences.len() * CONTRASTING;
     let answer = move |context: &Context<'_>| explained(context, &question);
-    app.submit(QueuedRequest::new(snapshot, sentences, request.rule()?, answer).with_more(more).coming_again()).await
+    app.submit(QueuedRequest::new(snapshot, sentences, rule, answer).with_more(more).coming_again()).await
 }
 
 fn explained(context: &Context<'_>, question: &Question) -> Result<Reply, Problem> {
@@ -137,11 +140,11 @@ fn shown(context: &Context<'_>, wanted: &TrainingQuery, count: usize) -> Result<
             let near = context
                 .explainer
                 .neighbors_of(edge, NeighborQuery { space, count, gold: true, exact: false, others: true })?;
-            let words_of = |hit: &Hit| Ok(edges.source(hit.record)?.1.words.clone());
+            let words_of = |hit: &Hit| Ok(edges.source(EdgeId::Accepted(hit.record))?.2.words.clone());
             let sentences = near.hits.iter().map(words_of).collect::<crate::error::Result<_>>()?;
             let form = |id: usize| id.checked_sub(1).map_or("ROOT", |at| words[at].as_str());
             let edge = near.named(edges, &sentence.sent_id, form)?;
-            found.push(Neighborhood { similar_to, edge, sentences, recall: context.explainer.recall(space) });
+            found.push(Neighborhood { similar_to, edge, sentences, recall: edges.recall(space) });
         }
         html.push_str(&format!("<section class=\"panel open\">{}</section>", view::neighbors(&tree, &found)));
     }

@@ -108,11 +108,13 @@ impl TrainingSet<'_> {
         let scores = model.candidate_scores(&states, &segments, &support)?;
         let sentences = &sentences[..*queries];
         let loss = cross_entropy(&scores, head_choices(sentences))?;
-        if self.config.rule.is_linear() {
+        let rule = self.config.rule.of(Task::Heads);
+        if rule.is_linear() {
             return Ok(loss);
         }
-        let scores = scores.to_dtype(DType::F32)?.to_vec1()?;
-        let second = rule_loss::head_loss(&*self.config.rule, model, &states, sentences, &scores, &rows)?;
+        let scores: Vec<f32> = scores.to_dtype(DType::F32)?.to_vec1()?;
+        let support = rule_loss::Support { rows: &rows, own: self.config.head_support == HeadSupport::Batch };
+        let second = rule_loss::head_loss(rule, model, &states, sentences, &scores, support)?;
         match second {
             Some(second) => Ok((loss + second)?),
             None => Ok(loss),
@@ -164,11 +166,12 @@ impl TrainingSet<'_> {
             excluded: None,
         };
         let loss = cross_entropy(&scores, gold.iter().enumerate().map(choice).collect())?;
-        if self.config.rule.is_linear() {
+        let rule = self.config.rule.of(Task::Labels);
+        if rule.is_linear() {
             return Ok(loss);
         }
         let drawn = drawn_rows.as_ref().map(|rows| (rows, drawn_labels.as_slice()));
-        let second = rule_loss::label_loss(&*self.config.rule, model, &rows, &gold, drawn)?;
+        let second = rule_loss::label_loss(rule, model, &rows, &gold, drawn)?;
         match second {
             Some(second) => Ok((loss + second)?),
             None => Ok(loss),

@@ -178,8 +178,10 @@ pub fn train(plan: &Plan, bundle: &Path, start: Start<'_>, observer: &mut dyn Ob
     let model = plan.save(model, &layout, &*recorder.observer)?;
     recorder.write()?;
     write_atomically(&layout.curve(), curve::svg(&recorder.reports).as_bytes())?;
+    let bundle = Bundle::of(layout.clone(), model.clone(), device)?;
+    bundle.calibrate(plan.dev, &|done, total| recorder.observer.indexing(Step::Measuring { done, total }))?;
     std::fs::remove_dir_all(&folder).map_err(Error::io(&folder))?;
-    Ok(Some(Bundle::of(layout, model, device)))
+    Bundle::of(layout, model, device).map(Some)
 }
 
 impl Plan<'_> {
@@ -207,7 +209,7 @@ impl Plan<'_> {
     fn about(&self, model: &Model) -> Result<About> {
         let mut dev = Vec::new();
         for (decode, name) in [(Decode::Greedy, "greedy"), (Decode::Tree, "mst")] {
-            let parser = Parser::new(model, None, &Settings { decode, ..Settings::default() }, self.device)?;
+            let parser = Parser::new(model, None, Default::default(), &Settings { decode, ..Settings::default() }, self.device)?;
             let mut parsed = self.dev.to_vec();
             let parses = parser.parse(&parsed)?;
             parsed.iter_mut().zip(&parses).for_each(|(sentence, parse)| parse.annotate(sentence, false));

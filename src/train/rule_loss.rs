@@ -1,51 +1,96 @@
 //! Training for a rule: a second loss, with the scores of the rule, is added to the paper's loss.
 //!
-//! Under the NCA rule near support edges dominate the score, so that the edges an explanation cites carry the decision.
+//! Under such a rule near support edges dominate the score, so that the edges an explanation cites carry the decision.
+//! The batch holds both kinds: the gold edges of its sentences, and the hardest wrong heads of their words. A candidate
+//! is never compared with edges of its own sentence, because a parsed sentence is not in the treebank either.
 
-use crate::edge::{EdgeModel, States};
+use crate::edge::{EdgeModel, States, best_wrong_heads};
 use crate::encoder::Numbered;
 use crate::error::Result;
 use crate::ops::cross_entropy::{Choice, cross_entropy};
 use crate::rule::Scoring;
 use candle_core::Tensor;
 
-/// Competing heads per word besides the gold head: a few more than the parser considers under such a rule.
-const RIVAL_HEADS: usize = 8;
-/// Added to the similarity of an edge with itself, so that it is not its own support.
+/// Competing heads per word besides the gold head.
+const RIVAL_HEADS: usize = 4;
+/// How many of them, the hardest ones, are rejected edges for the other sentences.
+const REJECTED: usize = 1;
+/// Added to the similarity of an edge with those that must not support it.
 const NEVER: f32 = -1e9;
 
-/// The mean loss of head decisions among the best heads by `scores`, against support edges `[edges, dims]`. `scores` is
-/// flat, as returned by [`candidate_scores`](EdgeModel::candidate_scores).
+/// The accepted edges that candidates are compared with.
+#[derive(Clone, Copy)]
+pub(super) struct Support<'a> {
+    /// `[edges, dims]`.
+    pub rows: &'a Tensor,
+    /// Whether these are the gold edges of the query sentences themselves, in order.
+    pub own: bool,
+}
+
+/// The mean loss of head decisions among the best heads by `scores`, against accepted support edges and the rejected
+/// edges of the other sentences. `scores` is flat, as returned by
+/// [`candidate_scores`](EdgeModel::candidate_scores). `None` if the rule has no loss, or there is one sentence only.
 pub(super) fn head_loss(
     rule: &dyn Scoring,
     model: &EdgeModel,
     states: &States,
     sentences: &[&Numbered],
     scores: &[f32],
-    support: &Tensor,
+    support: Support<'_>,
 ) -> Result<Option<Tensor>> {
+    if sentences.len() < 2 {
+        return Ok(None);
+    }
     let (mut dependents, mut heads, mut choices) = (Vec::new(), Vec::new(), Vec::new());
+    // The sentence of each candidate, of each gold edge and of each rejected edge, which are candidates too.
+    let (mut of_candidates, mut of_gold, mut of_rejected, mut rejected) = (vec![], vec![], vec![], vec![]);
     let (mut at, mut first) = (0, 0);
-    for sentence in sentences {
+    for (place, sentence) in sentences.iter().enumerate() {
         let n = sentence.len();
         for word in 1..n {
-            let row = &scores[at..at + n];
             let gold = sentence.heads[word];
-            let mut rivals: Vec<usize> = (0..n).filter(|&head| head != word && head != gold).collect();
-            rivals.sort_by(|&a, &b| row[b].total_cmp(&row[a]));
-            rivals.truncate(RIVAL_HEADS);
+            let rivals = best_wrong_heads(&scores[at..at + n], word, gold, RIVAL_HEADS);
             choices.push(Choice { start: heads.len(), width: rivals.len() + 1, gold: 0, excluded: None });
-            for head in std::iter::once(gold).chain(rivals) {
+            of_gold.push(place);
+            for (rank, head) in std::iter::once(gold).chain(rivals).enumerate() {
+                if (1..=REJECTED).contains(&rank) {
+                    rejected.push(heads.len() as u32);
+                    of_rejected.push(place);
+                }
                 dependents.push((first + word) as u32);
                 heads.push((first + head) as u32);
+                of_candidates.push(place);
             }
             at += n;
         }
         first += n;
     }
     let rows = model.edge_rows(states, &dependents, &heads)?;
-    let Some(scores) = rule.training_scores(&model.class_scores(&rows, support)?) else { return Ok(None) };
+    let own: &[usize] = if support.own { &of_gold } else { &[] };
+    let accepted = (model.class_scores(&rows, support.rows)? + apart(&of_candidates, own, support.rows.dim(0)?, &rows)?)?;
+    // Words of a sentence of two words have no wrong head, so there may be none.
+    let against = match rule.counts_rejected() && !rejected.is_empty() {
+        true => {
+            let rows_of_rejected = rows.index_select(&Tensor::new(rejected, rows.device())?, 0)?;
+            let masked = apart(&of_candidates, &of_rejected, of_rejected.len(), &rows)?;
+            Some((model.class_scores(&rows, &rows_of_rejected)? + masked)?)
+        }
+        false => None,
+    };
+    let Some(scores) = rule.training_scores(&accepted, against.as_ref()) else { return Ok(None) };
     Ok(Some(cross_entropy(&scores?, choices)?))
+}
+
+/// What keeps candidates and support edges of the same sentence apart, `[candidates, edges]`: nothing where `of_edges`
+/// is empty.
+fn apart(of_candidates: &[usize], of_edges: &[usize], edges: usize, like: &Tensor) -> Result<Tensor> {
+    let mut values = vec![0_f32; of_candidates.len() * edges];
+    if !of_edges.is_empty() {
+        for (row, candidate) in values.chunks_exact_mut(edges.max(1)).zip(of_candidates) {
+            row.iter_mut().zip(of_edges).filter(|(_, edge)| *edge == candidate).for_each(|(value, _)| *value = NEVER);
+        }
+    }
+    Ok(Tensor::from_vec(values, (of_candidates.len(), edges), like.device())?.to_dtype(like.dtype())?)
 }
 
 /// The mean loss of the label decisions of edges `[edges, dims]`. The support is all other edges and the drawn ones.
@@ -74,7 +119,7 @@ pub(super) fn label_loss(
     let (mut scores, mut places, mut start) = (Vec::new(), std::collections::HashMap::new(), 0);
     for group in order.chunk_by(|&a, &b| labels[a] == labels[b]) {
         places.insert(labels[group[0]], scores.len());
-        let Some(score) = rule.training_scores(&similarities.narrow(1, start, group.len())?) else { return Ok(None) };
+        let Some(score) = rule.training_scores(&similarities.narrow(1, start, group.len())?, None) else { return Ok(None) };
         scores.push(score?);
         start += group.len();
     }

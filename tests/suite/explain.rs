@@ -23,7 +23,7 @@ fn trained() -> Sandbox {
 
 fn explainer(sandbox: &Sandbox, rule: Rule) -> Explainer {
     let bundle = Bundle::open(sandbox.path("t.citree")).unwrap();
-    bundle.explainer_with(&Settings { rule, ..Settings::default() }).unwrap()
+    bundle.explainer_with(&Settings { rule: Some(rule), ..Settings::default() }).unwrap()
 }
 
 /// Fast mode, its sums from the model and from the index, and the mode that looks at every training edge agree.

@@ -41,7 +41,7 @@ fn for_every_flip(check: impl Fn(&Explainer, &Flipped) -> usize) -> Vec<(String,
     sandbox.trained("t.citree");
     let bundle = Bundle::open(sandbox.path("t.citree")).unwrap();
     let checked = rules().map(|rule| {
-        let explainer = bundle.explainer_with(&Settings { rule: rule.clone(), ..Settings::default() }).unwrap();
+        let explainer = bundle.explainer_with(&Settings { rule: Some(rule.clone()), ..Settings::default() }).unwrap();
         let analyses = explainer.analyse(&starter::dev()[..SENTENCES]).unwrap();
         let mut checked = 0;
         for analysis in analyses.iter().flatten() {
@@ -146,7 +146,7 @@ fn a_head_that_the_tree_forces_is_called_forced_and_needs_nothing_to_be_missing(
     sandbox.trained("t.citree");
     let bundle = Bundle::open(sandbox.path("t.citree")).unwrap();
     for rule in rules() {
-        let explainer = bundle.explainer_with(&Settings { rule: rule.clone(), ..Settings::default() }).unwrap();
+        let explainer = bundle.explainer_with(&Settings { rule: Some(rule.clone()), ..Settings::default() }).unwrap();
         let mut forced = 0;
         for analysis in explainer.analyse(&starter::dev()).unwrap().iter().flatten() {
             for word in 1..analysis.positions() {

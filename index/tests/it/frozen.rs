@@ -39,3 +39,26 @@ fn the_same_records_still_give_the_same_bytes() {
         assert!(read(built.path()) == read(&folder(1)), "{name} differs from the file of version 1");
     }
 }
+
+#[test]
+fn an_index_of_version_2_opens_and_gives_the_same_answers() {
+    let index = Index::open(folder(2)).unwrap();
+    index.verify().unwrap();
+    let data = Data::to_freeze();
+    let contrasts = index.contrasts().unwrap();
+    for (number, row) in (0..).zip(data.contrasts_to_freeze().chunks(data.dims)) {
+        assert_eq!(contrasts.record(number).unwrap().1, [number, 2 * number]);
+        assert_eq!(contrasts.space().row(number).unwrap(), row);
+        assert_eq!(contrasts.space().nearest(row).count(1).run().unwrap().hits[0].record, number);
+    }
+}
+
+#[test]
+fn the_same_records_and_contrasts_still_give_the_same_bytes() {
+    let built = tempfile::tempdir().unwrap();
+    Data::to_freeze().build_version_2(built.path());
+    for name in ["manifest", "edges", "heads", "labels", "rejected", "rejected-edges"] {
+        let read = |folder: &Path| std::fs::read(folder.join("gen-000001").join(name)).unwrap();
+        assert!(read(built.path()) == read(&folder(2)), "{name} differs from the file of version 2");
+    }
+}

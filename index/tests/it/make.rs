@@ -59,7 +59,12 @@ impl Data {
 
     /// A builder that has all records.
     pub fn filled(&self, folder: &Path) -> Result<Builder, Error> {
-        let mut builder = Builder::create(folder, self.spec())?;
+        self.filled_with(folder, self.spec())
+    }
+
+    /// A builder by another spec that has all records.
+    pub fn filled_with(&self, folder: &Path, spec: Spec) -> Result<Builder, Error> {
+        let mut builder = Builder::create(folder, spec)?;
         for source in 0..self.sources() {
             assert_eq!(builder.add_source(&Self::source(source))?, source);
         }
@@ -67,6 +72,23 @@ impl Data {
             builder.add(*record, &self.groups(i), [self.row(i), &self.rows[1][i * self.dims..][..self.dims]])?;
         }
         Ok(builder)
+    }
+
+    /// Rows of contrast records for the frozen index of version 2. They must never change.
+    pub fn contrasts_to_freeze(&self) -> Vec<f32> {
+        cone(&mut Random::new(2), 40, self.dims, 4, 0.95)
+    }
+
+    /// Builds the frozen index of version 2: the records of version 1, and contrast records.
+    pub fn build_version_2(&self, folder: &Path) -> Index {
+        let rows = self.contrasts_to_freeze();
+        let spec = Spec { contrasts: (rows.len() / self.dims) as u64, ..self.spec() };
+        let mut builder = self.filled_with(folder, spec).unwrap();
+        for (number, row) in (0..).zip(rows.chunks(self.dims)) {
+            builder.add_contrast(number % self.sources(), [number, 2 * number], row).unwrap();
+        }
+        builder.finish(&|_| {}).unwrap();
+        Index::open(folder).unwrap()
     }
 
     pub fn build(&self, folder: &Path) -> Index {

@@ -35,7 +35,7 @@ pub(super) fn write(out: &mut impl Write, answer: &Answer, detail: Detail) -> an
     }
     let sentence = Sentence::from_forms(explanation.words.iter().cloned());
     page.line(&arcs::draw(&sentence, &parse(explanation)))?;
-    if explanation.rule != Rule::default() {
+    if explanation.rule != Rule::sum() {
         page.line(&format!("rule: {}\n", explanation.rule.describe()))?;
     }
     if let Some(changes) = &answer.changes {
@@ -114,8 +114,17 @@ impl<W: Write> Page<'_, W> {
             Some(_) => {}
         }
         self.wrapped("    ", &coverage(rationale, rival.as_deref()))?;
+        if let Some(votes) = wording::votes(rationale) {
+            self.wrapped("    ", &votes)?;
+        }
         self.wrapped("    ", &completeness(&rationale.coverage))?;
-        self.citations(&repeats(&rationale.citations), |repeats| percent(repeats.share()))?;
+        let split = !rationale.against.is_empty();
+        for (side, cited) in [("for", &rationale.citations), ("against", &rationale.against)] {
+            if split && !cited.is_empty() {
+                self.line(&format!("     {side} {chosen}:"))?;
+            }
+            self.citations(&repeats(cited), |repeats| percent(repeats.share()))?;
+        }
         for roll_up in &rationale.roll_ups {
             let of = if roll_up.margin.is_some() { "margin" } else { "evidence" };
             // A group stays with its part.
@@ -137,18 +146,25 @@ impl<W: Write> Page<'_, W> {
         let widest = |text: &dyn Fn(&Repeats<'_>) -> String| {
             cited.iter().map(|repeats| columns::width(&text(repeats))).max().unwrap_or(0)
         };
-        let (label_width, part_width) = (widest(&|repeats| repeats.first.label.clone()), widest(&part));
+        // A rejected edge has no label of its own.
+        let label = |repeats: &Repeats<'_>| match repeats.first.gold_head {
+            Some(_) => "not".to_string(),
+            None => repeats.first.label.clone(),
+        };
+        let (label_width, part_width) = (widest(&label), widest(&part));
         let id_width = widest(&id).min(self.style.width / 4);
         for repeats in cited {
             let similarity = fixed(f64::from(repeats.first.similarity), 4);
             let part = part(repeats);
             let lead = format!(
                 "      {similarity}  {part:>part_width$}  {}  {}  ",
-                columns::pad(&repeats.first.label, label_width),
+                columns::pad(&label(repeats), label_width),
                 columns::pad(&columns::cut(&id(repeats), id_width), id_width),
             );
-            let room = self.style.width.saturating_sub(columns::width(&lead)).max(NARROWEST);
-            self.line(&format!("{lead}{}", self.style.marked(repeats.first, room)))?;
+            let really = wording::really(repeats.first).map_or(String::new(), |really| format!("  ({really})"));
+            let taken = columns::width(&lead) + columns::width(&really);
+            let room = self.style.width.saturating_sub(taken).max(NARROWEST);
+            self.line(&format!("{lead}{}{really}", self.style.marked(repeats.first, room)))?;
         }
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! Citations as a list: each training sentence once, the two words of its edge marked.
 
 use super::wording::{escape, isolated, percent};
-use crate::explain::wording::{count, fixed, signed};
+use crate::explain::wording::{count, fixed, really, signed};
 use crate::explain::{Citation, Repeats, repeats};
 
 /// Citations that are seen at once; the others open.
@@ -52,11 +52,15 @@ fn citation(repeats: &Repeats<'_>, part: Part, linked: bool) -> String {
         document => format!("<span>document {}</span>", isolated(document)),
     };
     let part = match part {
-        Part::Share => format!("<b>{}</b> of the evidence", percent(repeats.share())),
+        Part::Share => format!("<b>{}</b> of what counts", percent(repeats.share())),
         Part::Contribution { margin } => {
             let part = repeats.margin_share().map_or(String::new(), |share| signed(share * margin));
             format!("contributes <b>{part}</b>")
         }
+    };
+    let label = match really(repeats.first) {
+        Some(really) => format!("<b class=\"rejected\">not this head</b><span>{}</span>", isolated(&really)),
+        None => format!("<b>{}</b>", isolated(label)),
     };
     let times = match repeats.count() {
         1 => String::new(),
@@ -66,24 +70,25 @@ fn citation(repeats: &Repeats<'_>, part: Part, linked: bool) -> String {
         .all()
         .map(|one| {
             let (edge, sent_id) = (one.edge, one.source.sent_id.as_str());
-            source_of(sent_id, linked.then_some((edge, one.dependent)))
+            // A rejected edge has a number of another kind, so the way leads to the word alone.
+            source_of(sent_id, linked.then_some((one.gold_head.is_none().then_some(edge), one.dependent)))
         })
         .collect();
     format!(
-        "<li><p dir=\"auto\">{}</p><p class=\"facts\"><b>{}</b><span>similarity <b>{}</b></span><span>{part}</span>{times}\
+        "<li><p dir=\"auto\">{}</p><p class=\"facts\">{label}<span>similarity <b>{}</b></span><span>{part}</span>{times}\
          <span>{}</span>{document}</p></li>\n",
         marked(&source.words, *dependent, *head),
-        isolated(label),
         fixed(f64::from(*similarity), 3),
         sources.join(", "),
     )
 }
 
 /// The name of a training sentence, with the way to it where an edge and a word of it are given.
-pub(super) fn source_of(sent_id: &str, edge: Option<(u32, usize)>) -> String {
+pub(super) fn source_of(sent_id: &str, edge: Option<(Option<u32>, usize)>) -> String {
     let name = isolated(if sent_id.is_empty() { "its sentence" } else { sent_id });
     match edge {
         Some((edge, word)) => {
+            let edge = edge.map_or(String::new(), |edge| edge.to_string());
             format!(
                 "<a href=\"#\" data-cited=\"{edge}\" data-sent=\"{}\" data-word=\"{word}\">{name}</a>",
                 escape(sent_id)

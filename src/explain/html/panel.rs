@@ -83,10 +83,19 @@ impl Context<'_> {
         if has_unusual_shares(rationale) {
             html.push_str(&format!("<p class=\"small\">{UNUSUAL_SHARES}</p>\n"));
         }
+        if let Some(votes) = wording::votes(rationale) {
+            html.push_str(&format!("<p class=\"small\">{votes}</p>\n"));
+        }
         html.push_str(&format!("<p class=\"small\">{}</p>\n", completeness(&rationale.coverage)));
-        if !rationale.citations.is_empty() {
-            html.push_str(&format!("<h5>Most similar training edges: {MARKS}</h5>\n"));
-            html.push_str(&citations(&rationale.citations, Part::Share, others.is_some()));
+        let title = match rationale.against.is_empty() {
+            true => "Most similar training edges".to_string(),
+            false => format!("For {chosen}"),
+        };
+        for (title, cited) in [(title, &rationale.citations), (format!("Against {chosen}"), &rationale.against)] {
+            if !cited.is_empty() {
+                html.push_str(&format!("<h5>{title}: {MARKS}</h5>\n"));
+                html.push_str(&citations(cited, Part::Share, others.is_some()));
+            }
         }
         html.extend(rationale.roll_ups.iter().map(|roll_up| bars(roll_up, rival.as_deref())));
         html + "</section>\n"

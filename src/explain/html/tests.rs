@@ -19,6 +19,7 @@ fn rationale(head: Option<usize>, label: Option<&str>) -> Rationale {
         }),
         dependent: 3,
         head: 2,
+        gold_head: None,
         label: "obj".to_string(),
         similarity: 0.8731,
         share: 0.000051,
@@ -42,8 +43,10 @@ fn rationale(head: Option<usize>, label: Option<&str>) -> Rationale {
             margin: 0.25,
         }),
         citations: vec![citation],
+        against: Vec::new(),
         coverage: Coverage {
             score: 0.000051,
+            against: 0.0,
             margin: Some(0.000042),
             cited: 1,
             of: 204_585,

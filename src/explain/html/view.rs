@@ -82,6 +82,7 @@ pub(crate) fn neighbors(tree: &Tree<'_>, found: &[Neighborhood]) -> String {
     for Neighborhood { similar_to, edge, sentences, recall } in found {
         let coverage = Coverage {
             score: 0.0,
+            against: 0.0,
             margin: None,
             cited: edge.neighbors.len(),
             of: 0,
@@ -108,7 +109,7 @@ pub(crate) fn neighbors(tree: &Tree<'_>, found: &[Neighborhood]) -> String {
                 marked(words, dependent, head),
                 isolated(&near.label),
                 fixed(f64::from(near.similarity), 3),
-                source_of(&near.sent_id, Some((near.edge, dependent))),
+                source_of(&near.sent_id, Some((Some(near.edge), dependent))),
             )
         };
         html.push_str(&list(edge.neighbors.iter().zip(sentences).map(neighbor).collect()));

@@ -1,9 +1,10 @@
 //! Sentences that answer a question: why not another, what would have to be missing, what changes.
 
 use super::{count, number, percent, signed};
-use crate::explain::flip::MOST_REMOVED;
+use crate::explain::votes::MOST_REMOVED;
 use crate::explain::{Change, Contrast, Explanation, FlipSet};
 use crate::rule::Rule;
+use crate::task::Task;
 
 /// Above this share of all edges, a set that changes a decision is most of the treebank.
 pub const MOST_OF_ALL: f64 = 0.5;
@@ -56,12 +57,13 @@ pub fn contrast(contrast: &Contrast, chosen: &str, other: &str) -> String {
 /// `instead` the name of what would be chosen.
 pub fn flip(what: &str, flip: Option<&FlipSet>, instead: &str, rule: &Rule) -> String {
     let Some(flip) = flip else {
-        return match rule.neighbors() {
+        let by_votes = Task::ALL.iter().any(|&task| rule.of(task).neighbors().is_some());
+        return match by_votes {
             // The search removes one neighbour after another and gives up after so many.
-            Some(_) => {
+            true => {
                 format!("No set of up to {MOST_REMOVED} training edges was found without which {what} would change.")
             }
-            None => format!("No set of training edges was found without which {what} would change."),
+            false => format!("No set of training edges was found without which {what} would change."),
         };
     };
     let share = percent(flip.edges as f64 / flip.of_edges.max(1) as f64);

@@ -5,8 +5,8 @@ use crate::explain::{Contrast, FlipSet, Group, RunnerUp};
 use crate::rule::Rule;
 
 fn rationale(score: f64, margin: Option<f64>, cited: usize, of: u64) -> Rationale {
-    let coverage = Coverage { score, margin, cited, of, exact: false, recall: Some(0.9834) };
-    Rationale { score: 1.0, probability: 0.5, runner_up: None, citations: vec![], coverage, roll_ups: vec![] }
+    let coverage = Coverage { score, against: 0.0, margin, cited, of, exact: false, recall: Some(0.9834) };
+    Rationale { score: 1.0, probability: 0.5, runner_up: None, citations: vec![], against: vec![], coverage, roll_ups: vec![] }
 }
 
 #[test]
@@ -139,7 +139,7 @@ fn a_contrast_begins_with_the_answer() {
 #[test]
 fn a_flip_claims_no_more_than_was_searched() {
     let say = |set: Option<&FlipSet>, rule: &Rule| flip("the head of 3 it", set, "4 then", rule);
-    let knn = Rule::named("knn", None, None).expect("kNN is a rule");
+    let knn = Rule::knn(20).expect("kNN is a rule");
     assert_eq!(
         say(None, &knn),
         "No set of up to 200 training edges was found without which the head of 3 it would change."

@@ -37,7 +37,7 @@ fn a_request_that_panics_or_fails_does_not_affect_others_in_its_batch() {
         QueuedRequest::new(snapshot(), one("Panic"), Rule::sum(), |_| panic!("on purpose")),
         QueuedRequest::new(snapshot(), one("Tom"), Rule::sum(), |_| Err(Problem::missing("not here"))),
         QueuedRequest::new(snapshot(), Vec::new(), Rule::sum(), words),
-        QueuedRequest::new(snapshot(), one("Eve"), Rule::knn(2).unwrap(), words).coming_again(),
+        QueuedRequest::new(snapshot(), one("Eve"), Rule::nca(64.0).unwrap(), words).coming_again(),
     ];
     let bounds = Bounds { threads: 1, together: 64, waiting: 1000, patience: std::time::Duration::from_secs(60) };
     let engine = Engine::start(compute, bounds).unwrap();
@@ -56,7 +56,7 @@ fn a_request_that_panics_or_fails_does_not_affect_others_in_its_batch() {
     assert_eq!(body(answers.4), Ok("Eve sleeps".to_string()));
     assert!(metrics.text().contains("citree_panics_total 1"));
     // The cached analysis gives the same response as the computed one.
-    let again = QueuedRequest::new(snapshot(), one("Eve"), Rule::knn(2).unwrap(), words).coming_again();
+    let again = QueuedRequest::new(snapshot(), one("Eve"), Rule::nca(64.0).unwrap(), words).coming_again();
     assert_eq!(body(runtime.block_on(engine.submit(again))), Ok("Eve sleeps".to_string()));
 }
 

@@ -1,0 +1,81 @@
+//! What was measured of each rule on the dev set, and the rule that a bundle decides by.
+
+use super::Layout;
+use crate::error::{Error, Result};
+use crate::files::{to_json, write_atomically};
+use crate::rule::Rule;
+use crate::task::Task;
+use serde::{Deserialize, Serialize};
+
+/// The rule of a bundle, and what was measured of it and of others.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct MeasuredRules {
+    /// The rule that decides unless another is asked for.
+    pub own: Rule,
+    /// The rules that were measured.
+    pub measured: Vec<MeasuredRule>,
+}
+
+/// What was measured of a rule on a dev set.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MeasuredRule {
+    /// The rule.
+    pub rule: Rule,
+    /// Words that it was measured on.
+    pub words: usize,
+    /// Words with the right head, in percent, greedy.
+    pub uas: f64,
+    /// Words with the right head and label, in percent, greedy.
+    pub las: f64,
+    /// About heads.
+    pub heads: Calibration,
+    /// About labels.
+    pub labels: Calibration,
+}
+
+/// How scores become probabilities, and how far these are from what happened.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Calibration {
+    /// What scores are divided by before a softmax.
+    pub temperature: f64,
+    /// The expected calibration error with it.
+    pub error: f64,
+    /// The expected calibration error without it, at temperature 1.
+    pub error_before: f64,
+}
+
+impl MeasuredRules {
+    /// The temperature that was fitted for a rule; `None` if it was not measured with these settings.
+    pub(crate) fn temperature(&self, rule: &Rule, task: Task) -> Option<f64> {
+        let facts = |rule: &Rule| (rule.of(task).name(), rule.of(task).settings());
+        let found = self.measured.iter().find(|measured| facts(&measured.rule) == facts(rule))?;
+        Some(match task {
+            Task::Heads => found.heads.temperature,
+            Task::Labels => found.labels.temperature,
+        })
+    }
+
+    /// Reads the record of a bundle. One without a record decides by the sum rule.
+    pub(crate) fn read(layout: &Layout) -> Result<Self> {
+        let path = layout.rules();
+        let text = match std::fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Self::default()),
+            Err(error) => return Err(Error::io(&path)(error)),
+        };
+        let unfit = |found: String| {
+            Error::unfit(&path, "what was measured of rules", &found, "restore the file, or run `citree calibrate`")
+        };
+        let read: Self = serde_json::from_str(&text).map_err(|error| unfit(error.to_string()))?;
+        let fits = |of: &Calibration| of.temperature.is_finite() && of.temperature > 0.0;
+        match read.measured.iter().all(|of| fits(&of.heads) && fits(&of.labels)) {
+            true => Ok(read),
+            false => Err(unfit("a temperature that is not a positive number".to_string())),
+        }
+    }
+
+    /// Writes the record into a bundle.
+    pub(crate) fn write(&self, layout: &Layout) -> Result<()> {
+        write_atomically(&layout.rules(), to_json("what was measured of rules", self)?.as_bytes())
+    }
+}

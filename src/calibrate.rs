@@ -1,0 +1,141 @@
+//! Measures rules on a dev set: their accuracy, and the temperature at which their probabilities mean what they say. The
+//! rule that a bundle decides by is chosen from that.
+
+use crate::bundle::{Bundle, Calibration, MeasuredRule, MeasuredRules};
+use crate::error::{Error, Result};
+use crate::evaluate::{Scored, fit_temperature, reliability};
+use crate::parse::{Analysis, Decode, Parser, Settings};
+use crate::rule::Rule;
+use crate::treebank::Sentence;
+
+/// Sentences that a rule is measured on which compares with every training edge, evenly spaced: it takes long.
+const FEW: usize = 100;
+/// Sentences parsed together.
+const CHUNK: usize = 256;
+/// A bundle decides by the rule that it was trained for unless that costs more than this, in percent of LAS against the
+/// sum rule: what is cited then carries decisions, which is worth a little.
+const WORTH: f64 = 0.2;
+
+/// The decisions of a rule on a dev set.
+#[derive(Default)]
+pub(crate) struct Tally {
+    heads: Vec<Scored>,
+    labels: Vec<Scored>,
+    /// For every word, whether its head is right, and whether its head and its label are.
+    pub right_heads: Vec<bool>,
+    pub right_edges: Vec<bool>,
+}
+
+impl Bundle {
+    /// Measures the sum rule, the rule that the model was trained for, nca and knn on a dev set, and chooses the rule that
+    /// the bundle decides by: the one that it was trained for, if that costs next to nothing. Writes all of it into the
+    /// bundle. Open it again to use it. `progress` receives how many rules are measured, and how many there are.
+    pub fn calibrate(&self, dev: &[Sentence], progress: &dyn Fn(usize, usize)) -> Result<MeasuredRules> {
+        if let Some(sentence) = dev.iter().find(|sentence| sentence.gold_heads().is_none()) {
+            let sentence = sentence.sent_id().unwrap_or("(no sent_id)");
+            let message = format!("sentence {sentence} of the dev set has words without a head");
+            return Err(Error::Explanation { message });
+        }
+        let trained_for = self.model().config.rule.clone();
+        let mut rules = vec![Rule::sum()];
+        if self.parser_with(&Settings { rule: Some(Rule::sum()), ..Settings::default() })?.decides_by_edges() {
+            for rule in [Rule::knn(Rule::NEIGHBORS)?, Rule::nca(Rule::TEMPERATURE)?, trained_for.clone()] {
+                if !rules.contains(&rule) && self.supports(&rule) {
+                    rules.push(rule);
+                }
+            }
+        }
+        let mut measured = Vec::with_capacity(rules.len());
+        for (done, rule) in rules.iter().enumerate() {
+            progress(done, rules.len());
+            measured.push(self.measure(rule, dev)?);
+        }
+        progress(rules.len(), rules.len());
+        let las = |rule: &Rule| measured.iter().find(|of| of.rule == *rule).map(|of| of.las);
+        let own = match las(&trained_for).zip(las(&Rule::sum())) {
+            Some((las, by_sum)) if las >= by_sum - WORTH => trained_for,
+            _ => Rule::sum(),
+        };
+        let found = MeasuredRules { own, measured };
+        found.write(self.layout())?;
+        Ok(found)
+    }
+
+    /// Whether the bundle's system can decide by a rule.
+    fn supports(&self, rule: &Rule) -> bool {
+        self.parser_with(&Settings { rule: Some(rule.clone()), ..Settings::default() }).is_ok()
+    }
+
+    /// Measures one rule, greedy.
+    fn measure(&self, rule: &Rule, dev: &[Sentence]) -> Result<MeasuredRule> {
+        let settings = Settings { decode: Decode::Greedy, rule: Some(rule.clone()), ..Settings::default() };
+        let parser = self.parser_with(&settings)?;
+        let stride = if rule.reads_all() { dev.len().div_ceil(FEW).max(1) } else { 1 };
+        let sample: Vec<Sentence> = dev.iter().step_by(stride).cloned().collect();
+        let mut tally = Tally::default();
+        for chunk in sample.chunks(CHUNK) {
+            for (sentence, analysis) in chunk.iter().zip(parser.analyse(chunk)?) {
+                analysis.iter().for_each(|analysis| tally.add(&parser, sentence, analysis));
+            }
+        }
+        let words = tally.right_heads.len();
+        let percent =
+            |right: &[bool]| 100.0 * right.iter().filter(|right| **right).count() as f64 / words.max(1) as f64;
+        Ok(MeasuredRule {
+            rule: rule.clone(),
+            words,
+            uas: percent(&tally.right_heads),
+            las: percent(&tally.right_edges),
+            heads: tally.calibration_of_heads(),
+            labels: tally.calibration_of_labels(),
+        })
+    }
+}
+
+impl Tally {
+    /// How the probabilities of heads are calibrated.
+    pub(crate) fn calibration_of_heads(&self) -> Calibration {
+        calibration(&self.heads)
+    }
+
+    /// How the probabilities of labels are calibrated, where the head is right.
+    pub(crate) fn calibration_of_labels(&self) -> Calibration {
+        calibration(&self.labels)
+    }
+
+    /// Adds the decisions about a sentence.
+    pub(crate) fn add(&mut self, parser: &Parser, sentence: &Sentence, analysis: &Analysis) {
+        for (word, gold) in (1..).zip(sentence.words()) {
+            let (head, gold_head) = (analysis.parse.heads[word], gold.head.unwrap_or_default());
+            let scores = analysis.scores_of_heads(word);
+            let considered: Vec<usize> =
+                (0..scores.len()).filter(|&at| at != word && scores[at] > f32::NEG_INFINITY).collect();
+            let place = |head: usize| considered.iter().position(|&at| at == head);
+            let right_label = analysis.parse.labels[word] == gold.label;
+            self.right_heads.push(head == gold_head);
+            self.right_edges.push(head == gold_head && right_label);
+            if let Some(chosen) = place(head) {
+                let scores = considered.iter().map(|&at| f64::from(scores[at])).collect();
+                self.heads.push(Scored { scores, chosen, gold: place(gold_head) });
+            }
+            if head != gold_head {
+                continue;
+            }
+            let scores = analysis.scores_of_labels(word, parser.labels().len());
+            let number = |label: &str| parser.labels().iter().position(|own| own == label);
+            if let Some(chosen) = number(&analysis.parse.labels[word]) {
+                let scores = scores.iter().map(|&score| f64::from(score)).collect();
+                self.labels.push(Scored { scores, chosen, gold: number(&gold.label) });
+            }
+        }
+    }
+}
+
+fn calibration(decisions: &[Scored]) -> Calibration {
+    let temperature = fit_temperature(decisions);
+    Calibration {
+        temperature,
+        error: reliability(decisions, temperature).error,
+        error_before: reliability(decisions, 1.0).error,
+    }
+}

@@ -1,0 +1,155 @@
+//! Comparing edge vectors with every training edge: similarities, cached with the side, and the most similar edges.
+
+use super::{EdgeId, Evidence, Side, Weighing};
+use crate::error::Result;
+use crate::task::Task;
+use citree_index::{Hit, Space};
+use std::borrow::Cow;
+use std::sync::OnceLock;
+
+/// Training edges to cite for a side, with their similarities, most similar first.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ToCite {
+    /// Those that speak for it.
+    pub support: Vec<(EdgeId, f32)>,
+    /// Those that speak against it: rejected edges, or neighbours with other labels.
+    pub opposed: Vec<(EdgeId, f32)>,
+    /// Whether these are certainly the nearest.
+    pub exact: bool,
+}
+
+impl Evidence {
+    /// The edges to cite for a side: by a vote, of those that voted; otherwise the most similar of each kind that counts.
+    pub(crate) fn to_cite(&self, by: &Weighing, side: &Side, count: usize) -> Result<ToCite> {
+        let rule = by.rule.of(side.task);
+        if let Some(neighbors) = rule.neighbors() {
+            let found = self.neighbors(neighbors, side, by.exact)?;
+            let range = self.range(side);
+            let (own, others): (Vec<Hit>, Vec<Hit>) =
+                found.accepted.iter().partition(|hit| range.contains(&hit.record));
+            let opposed = edges(&others, EdgeId::Accepted).chain(edges(&found.rejected, EdgeId::Rejected));
+            return Ok(ToCite {
+                support: edges(&own, EdgeId::Accepted).take(count).collect(),
+                opposed: opposed.take(count).collect(),
+                exact: found.exact,
+            });
+        }
+        if rule.is_linear() {
+            let (accepted, exact) = self.nearest_accepted(side, count, by.exact)?;
+            return Ok(ToCite { support: edges(&accepted, EdgeId::Accepted).collect(), opposed: Vec::new(), exact });
+        }
+        // The rule has compared every training edge anyway.
+        let similarities = self.similarities(side)?;
+        let accepted = self.highest(&similarities, self.range(side).start, count, EdgeId::Accepted);
+        let rejected = match side.task {
+            Task::Heads if rule.counts_rejected() => {
+                self.highest(self.rejected_similarities(side)?, 0, count, EdgeId::Rejected)
+            }
+            Task::Heads | Task::Labels => Vec::new(),
+        };
+        Ok(ToCite {
+            support: edges(&accepted, EdgeId::Accepted).collect(),
+            opposed: edges(&rejected, EdgeId::Rejected).collect(),
+            exact: true,
+        })
+    }
+
+    /// The similarity of a side's edge to every accepted edge in its range, including those left out.
+    pub(crate) fn similarities<'a>(&self, side: &'a Side) -> Result<Cow<'a, [f32]>> {
+        let range = self.range(side);
+        if side.label.is_none() {
+            self.compare_accepted(&[side])?;
+        }
+        if let Some(all) = side.cached.similarities.get() {
+            return Ok(Cow::Borrowed(&all[range.start as usize..range.end as usize]));
+        }
+        Ok(Cow::Owned(self.edges().space(side.task).similarities(&side.row, range)?))
+    }
+
+    /// The similarity of a side's edge to every rejected edge, including those left out.
+    pub(crate) fn rejected_similarities<'a>(&self, side: &'a Side) -> Result<&'a [f32]> {
+        self.compare_rejected(&[side])?;
+        Ok(side.cached.rejected.get().map_or(&[], Vec::as_slice))
+    }
+
+    /// The similarities of a side's edge to the accepted edges in its range that count.
+    pub(super) fn counted_similarities<'a>(&self, side: &'a Side) -> Result<Cow<'a, [f32]>> {
+        let first = self.range(side).start;
+        Ok(self.counted_of(self.similarities(side)?, first, EdgeId::Accepted))
+    }
+
+    /// The similarities of a side's edge to the rejected edges that count.
+    pub(super) fn counted_rejected<'a>(&self, side: &'a Side) -> Result<Cow<'a, [f32]>> {
+        Ok(self.counted_of(Cow::Borrowed(self.rejected_similarities(side)?), 0, EdgeId::Rejected))
+    }
+
+    fn counted_of<'a>(&self, all: Cow<'a, [f32]>, first: u32, edge: fn(u32) -> EdgeId) -> Cow<'a, [f32]> {
+        if !self.is_partial() {
+            return all;
+        }
+        let counted = (first..).zip(all.iter()).filter(|(number, _)| self.counts(edge(*number)));
+        Cow::Owned(counted.map(|(_, &similarity)| similarity).collect())
+    }
+
+    /// Compares several sides of one task with all training edges in one pass per kind, and caches the similarities.
+    pub(crate) fn compare(&self, sides: &[&Side]) -> Result<()> {
+        self.compare_accepted(sides)?;
+        match sides.first().map(|side| side.task) {
+            Some(Task::Heads) => self.compare_rejected(sides),
+            _ => Ok(()),
+        }
+    }
+
+    fn compare_accepted(&self, sides: &[&Side]) -> Result<()> {
+        let Some(first) = sides.first() else { return Ok(()) };
+        compare_with(self.edges().space(first.task), sides, |side| &side.cached.similarities)
+    }
+
+    fn compare_rejected(&self, sides: &[&Side]) -> Result<()> {
+        match self.edges().rejected_space() {
+            Some(space) => compare_with(space, sides, |side| &side.cached.rejected),
+            None => Ok(()),
+        }
+    }
+
+    /// The edges with the highest similarities that count. `first` is the number of the first edge.
+    pub(crate) fn highest(
+        &self,
+        similarities: &[f32],
+        first: u32,
+        count: usize,
+        edge: fn(u32) -> EdgeId,
+    ) -> Vec<Hit> {
+        let mut hits: Vec<Hit> = (first..)
+            .zip(similarities)
+            .filter(|(number, _)| self.counts(edge(*number)))
+            .map(|(record, &similarity)| Hit { record, similarity })
+            .collect();
+        let order = |a: &Hit, b: &Hit| b.similarity.total_cmp(&a.similarity).then(a.record.cmp(&b.record));
+        if hits.len() > count {
+            hits.select_nth_unstable_by(count, order);
+            hits.truncate(count);
+        }
+        hits.sort_unstable_by(order);
+        hits
+    }
+}
+
+/// Hits as edges of a kind, with their similarities.
+fn edges(hits: &[Hit], edge: fn(u32) -> EdgeId) -> impl Iterator<Item = (EdgeId, f32)> {
+    hits.iter().map(move |hit| (edge(hit.record), hit.similarity))
+}
+
+/// Compares the sides that were not compared yet with every row of a space, in one pass.
+fn compare_with(space: &Space, sides: &[&Side], cache: impl Fn(&Side) -> &OnceLock<Vec<f32>>) -> Result<()> {
+    let new: Vec<&&Side> = sides.iter().filter(|side| cache(side).get().is_none()).collect();
+    if new.is_empty() {
+        return Ok(());
+    }
+    let rows: Vec<f32> = new.iter().flat_map(|side| side.row.iter().copied()).collect();
+    let similarities = space.similarities(&rows, 0..space.count() as u32)?;
+    for (side, similarities) in new.iter().zip(similarities.chunks(space.count().max(1))) {
+        let _ = cache(side).set(similarities.to_vec());
+    }
+    Ok(())
+}
