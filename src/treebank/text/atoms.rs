@@ -26,8 +26,8 @@ impl<'a> Chunk<'a> {
         for (place, grapheme) in text.grapheme_indices(true) {
             let kind = Kind::of(grapheme);
             // Scripts without spaces are also split inside runs of letters, at Unicode word boundaries.
-            let goes_on = before == Some(kind) && !(kind == Kind::Letter && unicode.contains(&place));
-            if !goes_on {
+            let continues = before == Some(kind) && !(kind == Kind::Letter && unicode.contains(&place));
+            if !continues {
                 bounds.push(place);
             }
             before = Some(kind);
