@@ -84,7 +84,7 @@ impl<'a> Bench<'a> {
         Ok(measured)
     }
 
-    /// A short key for everything that determines what is learnt from a corpus.
+    /// A short key for everything that determines what is learned from a corpus.
     pub(super) fn key(&self, corpus: &Corpus) -> Result<String> {
         let mut keys = self.keys.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         if let Some((_, key)) = keys.iter().find(|(known, _)| known == corpus) {

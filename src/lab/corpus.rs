@@ -39,7 +39,7 @@ impl Corpus {
         sentences.iter().filter(belongs).cloned().collect()
     }
 
-    /// A short key for everything that determines what is learnt from it, except the system and the seed.
+    /// A short key for everything that determines what is learned from it, except the system and the seed.
     pub(super) fn key(&self, lab: &Lab) -> Result<String> {
         let mut hasher = blake3::Hasher::new();
         let config = crate::config::Config { system: crate::config::System::IIC, seed: 0, ..lab.config.clone() };

@@ -157,7 +157,7 @@ pub trait Watcher: Sync {
     fn done(&self, _words: u64, _what: &str) -> Flow {
         Flow::Continue
     }
-    /// Called for events worth a line of their own, such as the end of an epoch.
+    /// Called for events that deserve their own line, such as the end of an epoch.
     fn milestone(&self, _what: &str) {}
 }
 

@@ -1,4 +1,4 @@
-//! Pretrained input on disk, in a folder of its own: the word vectors, and BERT's files or a reference to them.
+//! Pretrained input on disk, in its own folder: the word vectors, and BERT's files or a reference to them.
 
 use super::Pretrained;
 use crate::encoder::bert::{Bert, FILES};

@@ -13,7 +13,7 @@ pub(super) struct Chunk<'a> {
     text: &'a str,
     /// The start of each atom in bytes, followed by the length of the text.
     bounds: Vec<usize>,
-    /// Whether it is the last chunk of its sentence, where a full stop is more likely a token of its own.
+    /// Whether it is the last chunk of its sentence, where a full stop is more likely a separate token.
     last: bool,
     address: Option<Range<usize>>,
 }
@@ -42,7 +42,7 @@ impl<'a> Chunk<'a> {
     }
 
     /// Whether a token certainly ends at a position or certainly does not: a web or mail address is one token. `None`
-    /// if the decision must be learnt.
+    /// if the decision must be learned.
     pub(super) fn certain_end(&self, place: usize) -> Option<bool> {
         let address = self.address.as_ref()?;
         let (inside, edge) = (address.contains(&place), place == address.start || place == address.end);
