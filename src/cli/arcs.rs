@@ -1,11 +1,11 @@
-//! A parse drawn for a terminal: a word a line, arcs beside them, label and probability at the end.
+//! Draws a parse for a terminal: one word per line, with its arcs, label and probabilities beside it.
 
 use super::columns;
 use crate::parse::Parse;
 use crate::treebank::Sentence;
 use std::fmt::Write;
 
-/// Draws one sentence. An arrow points at the dependent; the line it comes from is the head's.
+/// Draws one sentence. An arrow points at the dependent. The line behind it leads to the head.
 pub(super) fn draw(sentence: &Sentence, parse: &Parse) -> String {
     let mut forms = vec!["ROOT"];
     forms.extend(sentence.forms());
@@ -52,7 +52,7 @@ fn lanes(heads: &[usize]) -> Vec<Arc> {
     arcs.sort_by_key(|arc| (arc.span().1 - arc.span().0, arc.dependent));
     for at in 0..arcs.len() {
         let (from, to) = arcs[at].span();
-        // Arcs that leave the same head on the same side may share their end, but not a line between.
+        // Arcs that share an end take different lanes too.
         let meets = |other: &Arc| other.span().0 <= to && from <= other.span().1;
         arcs[at].lane = (0..).find(|&lane| !arcs[..at].iter().any(|a| a.lane == lane && meets(a))).unwrap_or(0);
     }
@@ -70,7 +70,7 @@ fn rail(line: usize, arcs: &[Arc], width: usize) -> String {
             cells[arc.lane] = '│';
         }
     }
-    // What ends on this line runs through the lanes before it; vertical lines are crossed.
+    // An arc that ends on this line runs through the lanes before its own, and crosses vertical lines there.
     let ends: Vec<&Arc> = arcs.iter().filter(|arc| arc.span().0 == line || arc.span().1 == line).collect();
     let reach = ends.iter().map(|arc| arc.lane).max();
     let incoming = ends.iter().any(|arc| arc.dependent == line);

@@ -1,4 +1,4 @@
-//! `citree check`: what a treebank holds, every problem it has with its line, and what was read written back.
+//! `citree check`: counts a treebank, lists every problem with its line, and can write back what it read.
 
 use crate::error::Error;
 use crate::treebank::{self, Finding, Problem, Sentence, Summary, write_sentence};
@@ -28,7 +28,7 @@ pub(super) struct Args {
     write: Option<PathBuf>,
 }
 
-/// Checks, and reports on the standard output, or on the standard error where that is taken by `--write -`.
+/// Checks a treebank. Reports on standard output, or on standard error if `--write -` uses standard output.
 pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let reader = treebank::open(&args.file)?;
     let mut output = args.write.as_deref().map(Output::open).transpose()?;
@@ -54,7 +54,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::from(u8::from(summary.problems > 0)))
 }
 
-/// A remedy is printed with the first problem it is for.
+/// Writes a problem, and its remedy if it is new. Each remedy is written once.
 fn write_problem(out: &mut dyn Write, file: &Path, problem: &Problem, new: bool) -> std::io::Result<()> {
     writeln!(out, "{}:{problem}", file.display())?;
     if new { writeln!(out, "  {}", problem.remedy) } else { Ok(()) }
@@ -82,7 +82,7 @@ fn write_summary(out: &mut dyn Write, summary: &Summary) -> std::io::Result<()> 
     Ok(())
 }
 
-/// Where `--write` goes: the standard output, or a file that takes its name only when it is whole.
+/// The target of `--write`: standard output, or a file that gets its name only when it is complete.
 struct Output {
     writer: BufWriter<Box<dyn Write>>,
     temporary: PathBuf,
@@ -117,7 +117,7 @@ impl Output {
 }
 
 impl Drop for Output {
-    /// A file that did not become whole is not left behind.
+    /// Removes an incomplete file.
     fn drop(&mut self) {
         if self.target.is_some() {
             drop(std::fs::remove_file(&self.temporary));

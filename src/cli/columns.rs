@@ -1,19 +1,20 @@
-//! Text measured in the columns of a terminal: a Chinese character takes two, a combining mark none.
+//! Measures text in terminal columns: a Chinese character takes two, a combining mark none.
 
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
-/// How many columns a text takes.
+/// The number of columns of a text.
 pub(crate) fn width(text: &str) -> usize {
     UnicodeWidthStr::width(text)
 }
 
-/// The text, filled up with spaces to so many columns.
+/// Pads the text with spaces to this number of columns.
 pub(crate) fn pad(text: &str, columns: usize) -> String {
     format!("{text}{}", " ".repeat(columns.saturating_sub(width(text))))
 }
 
-/// The text, cut to so many columns; what is cut ends in `…`. A character and its marks stay together.
+/// Truncates the text to this number of columns. Truncated text ends in `…`. A character and its marks stay
+/// together.
 pub(crate) fn cut(text: &str, columns: usize) -> String {
     if width(text) <= columns {
         return text.to_string();

@@ -1,4 +1,4 @@
-//! `citree completions`: what a shell needs to complete commands and options.
+//! `citree completions`: scripts with which a shell completes commands and options.
 
 use clap::CommandFactory;
 use clap_complete::Shell;

@@ -1,4 +1,4 @@
-//! `citree demo`: train on the built-in treebank, parse a sentence, show it and the sources of one edge.
+//! `citree demo`: trains on the built-in treebank, parses a sentence and explains one edge.
 
 use super::explain::most_doubtful;
 use super::machine::Machine;
@@ -14,7 +14,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Training edges that are cited for each decision.
+/// Training edges to cite for each decision.
 const CITED: usize = 5;
 const SENTENCE: &str = "Anna didn't find the old letters in the kitchen.";
 
@@ -39,18 +39,18 @@ pub(super) struct Args {
     machine: Machine,
 }
 
-/// Trains, parses, shows.
+/// Trains a bundle if there is none, then parses and explains the sentence.
 pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let device = args.machine.start()?;
     let (layout, name) = (Layout::of(&args.keep), args.keep.display());
     let mut stderr = std::io::stderr();
     let bundle = if layout.is_trained() && !layout.is_interrupted() {
-        writeln!(stderr, "using {name}, which is there already")?;
+        writeln!(stderr, "using {name}, which exists already")?;
         Bundle::open_on(&args.keep, &device)?
     } else if args.keep.exists() {
         anyhow::bail!("{name} exists and is not a trained bundle; choose another name with --keep");
     } else {
-        // Trained beside it and renamed: whatever ends a demo early, the next one starts afresh.
+        // Trains under a temporary name and renames at the end. If a demo is interrupted, the next one starts over.
         let mut unfinished = args.keep.clone().into_os_string();
         unfinished.push(".unfinished");
         let unfinished = PathBuf::from(unfinished);
@@ -59,7 +59,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
         if !matches!(trained, Ok(Some(_))) {
             std::fs::remove_dir_all(&unfinished).ok();
             trained?;
-            writeln!(stderr, "stopped; the demo keeps nothing of a run that did not finish")?;
+            writeln!(stderr, "stopped; nothing is kept of an unfinished demo")?;
             return Ok(ExitCode::from(130));
         }
         std::fs::rename(&unfinished, &args.keep)?;
@@ -69,8 +69,8 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let sentence = explainer.parser().split(&args.sentence);
     writeln!(
         stderr,
-        "the two numbers: how probable the head and the label are; ? marks a doubtful edge\n\
-         below: the most doubtful edge, and the training edges most like it\n"
+        "the two numbers are the probabilities of the head and of the label; ? marks a doubtful edge\n\
+         below the tree: the most doubtful edge, and the training edges most similar to it\n"
     )?;
     std::io::stdout().write_all(&most_doubtful(&explainer, &sentence, CITED)?)?;
     let (citree, bundle) = (program(), quoted(name.to_string()));

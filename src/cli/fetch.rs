@@ -1,4 +1,4 @@
-//! `citree fetch`: a treebank's files from its public repository.
+//! `citree fetch`: downloads the files of a treebank from its public repository.
 
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
@@ -35,7 +35,7 @@ pub(super) struct Args {
     from: String,
 }
 
-/// Fetches, with a bar for each file where a person is watching.
+/// Downloads the files. Shows a bar for each on a terminal.
 pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let release = Release::new(&args.treebank, &args.release, args.code.as_deref())?;
     let mut show = Show { bar: ProgressBar::hidden() };
@@ -53,7 +53,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What a person sees of the events: a bar on a terminal, lines for what needs to be said anywhere.
+/// Shows events: progress as a bar on a terminal, the others as lines anywhere.
 struct Show {
     bar: ProgressBar,
 }
@@ -71,7 +71,7 @@ impl Show {
             Event::Present { path } => self.say(&format!("{}: already there, left as it is", path.display())),
             Event::Missing { file } => self.say(&format!("{file}: not in this release")),
             Event::Retrying { url, reason, wait } => {
-                self.say(&format!("{url}: {reason}; again in {} s", wait.as_secs()));
+                self.say(&format!("{url}: {reason}; retrying in {} s", wait.as_secs()));
             }
         }
     }
@@ -91,6 +91,6 @@ fn new_bar(length: Option<u64>) -> ProgressBar {
         Some(_) => "{msg} [{wide_bar}] {bytes}/{total_bytes} {bytes_per_sec} {eta}",
         None => "{msg} {spinner} {bytes} {bytes_per_sec}",
     };
-    // The templates are fixed and well formed; if ever not, the plain bar does.
+    // The templates are constant and valid. The default bar is the fallback.
     bar.with_style(ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()))
 }

@@ -1,4 +1,4 @@
-//! `citree index`: every gold edge of a treebank into a bundle's index.
+//! `citree index`: writes every gold edge of a treebank to a bundle's index.
 
 use super::machine::Machine;
 use super::progress::step_bar;
@@ -65,7 +65,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Shows how far a build is.
+/// Shows the progress of a build.
 pub(super) fn show(bar: &ProgressBar, step: Step) {
     let (name, done, total) = match step {
         Step::Encoding { done, total } => ("encoding".to_string(), done as u64, total as u64),

@@ -1,4 +1,4 @@
-//! `citree info`: what a bundle is made of.
+//! `citree info`: shows what a bundle holds.
 
 use super::machine::Machine;
 use crate::bundle::Bundle;

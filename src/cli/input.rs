@@ -1,4 +1,4 @@
-//! Sentences as the user gives them: a CoNLL-U file, plain text, or the standard input.
+//! Reads the sentences that the user gives: CoNLL-U or plain text, from a file or standard input.
 
 use crate::Error;
 use crate::parse::Parser;
@@ -18,7 +18,7 @@ pub(super) struct Input {
 }
 
 impl Input {
-    /// The sentences, one by one; plain text is cut as the parser's treebank would.
+    /// The sentences, one by one. Plain text is split into words as in the training treebank.
     pub(super) fn sentences<'a>(
         &'a self,
         parser: &'a Parser,
@@ -44,13 +44,13 @@ impl Input {
         self.text
     }
 
-    /// Whether a person types the sentences.
+    /// Whether the sentences are typed at a terminal.
     pub(super) fn is_typed(&self) -> bool {
         self.file == Path::new("-") && std::io::stdin().is_terminal()
     }
 }
 
-/// The error; a hint instead where the input begins with a line without any tab, as plain text does.
+/// Replaces the error by a hint if the line has no tab, as in plain text.
 fn with_hint(error: Error) -> anyhow::Error {
     match error {
         Error::Treebank { file, line, found, .. } if found.as_ref() == "the line has 1 column" => anyhow::anyhow!(

@@ -1,4 +1,4 @@
-//! `citree lab`: the paper's experiments on a treebank of one's own.
+//! `citree lab`: runs the paper's experiments on any treebank.
 
 use super::machine::Machine;
 use super::progress::{bar, interrupt_flag};
@@ -87,7 +87,7 @@ fn experiments(name: &str) -> Result<Experiments, String> {
     }
 }
 
-/// Trains and measures what is missing, and writes the reports.
+/// Trains missing models, measures, and writes the reports.
 pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let config = args.recipe.config()?;
     let device = args.machine.start()?;
@@ -139,7 +139,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let reports = crate::lab::run(&lab, &chosen, &progress);
     progress.bar.finish_and_clear();
     if reports?.is_none() {
-        writeln!(std::io::stderr(), "stopped; everything is kept. Go on with:\n  {}", command_line(None))?;
+        writeln!(std::io::stderr(), "stopped; everything is saved. Continue with:\n  {}", command_line(None))?;
         return Ok(ExitCode::from(130));
     }
     let mut out = std::io::stdout().lock();

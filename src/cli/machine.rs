@@ -1,4 +1,4 @@
-//! The options about the machine that several verbs share.
+//! The options for device and threads, which several verbs share.
 
 use candle_core::Device;
 
@@ -14,13 +14,13 @@ pub(super) struct Machine {
 }
 
 impl Machine {
-    /// How many threads to use.
+    /// The number of threads to use.
     pub(super) fn threads(&self) -> usize {
         let cores = || std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get);
         self.threads.map_or_else(cores, std::num::NonZeroUsize::get)
     }
 
-    /// Sets up the threads and picks the device; once per process.
+    /// Sets up the threads and selects the device. Call it once per process.
     pub(super) fn start(&self) -> anyhow::Result<Device> {
         let threads = self.threads.map_or(0, std::num::NonZeroUsize::get);
         rayon::ThreadPoolBuilder::new().num_threads(threads).build_global()?;

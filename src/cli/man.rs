@@ -1,4 +1,4 @@
-//! `citree man`: the manual pages, one for the command and one for each verb.
+//! `citree man`: writes the manual pages, one for the command and one for each verb.
 
 use clap::CommandFactory;
 use std::io::Write;

@@ -72,20 +72,20 @@ enum Verb {
     Man(man::Args),
 }
 
-/// The `citree` command: reads the command line, runs its verb, and tells what went wrong.
+/// The `citree` command: parses the command line, runs the verb and reports errors.
 pub fn main() -> ExitCode {
     match run() {
         Ok(code) => code,
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            // Where even the standard error is closed there is nobody left to tell.
+            // If standard error is closed too, the message is lost.
             let _ = writeln!(std::io::stderr(), "citree: {error}");
             ExitCode::from(2)
         }
     }
 }
 
-/// Whether the reader of our output went away, as `head` does: no fault of anyone's.
+/// Whether the reader of the output closed the pipe, as `head` does. That is not an error.
 fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error
         .chain()

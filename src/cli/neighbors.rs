@@ -1,4 +1,4 @@
-//! `citree neighbors`: the training edges nearest to every edge of many sentences, as a stream.
+//! `citree neighbors`: streams the training edges nearest to every edge of the input.
 
 mod jsonl;
 mod npy;
@@ -72,7 +72,7 @@ fn space(name: &str) -> Result<Task, String> {
     }
 }
 
-/// A sentence with the neighbours of its edges, and where it stood in the input.
+/// A sentence, its index in the input, and the neighbours of its edges.
 struct Found<'a> {
     edges: &'a TrainingEdges,
     number: usize,
@@ -81,7 +81,7 @@ struct Found<'a> {
 }
 
 impl Found<'_> {
-    /// What names the sentence: its `sent_id`, or its number in the input, from 1.
+    /// The name of the sentence: its `sent_id`, or its number in the input, counted from 1.
     fn name(&self) -> String {
         self.sentence.sent_id().map_or_else(|| (self.number + 1).to_string(), str::to_string)
     }
@@ -93,7 +93,7 @@ trait Sink {
     fn finish(self: Box<Self>) -> anyhow::Result<()>;
 }
 
-/// Looks up all edges of the input.
+/// Writes the neighbours of all edges of the input.
 pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
     if args.format != "jsonl" && std::io::stdout().is_terminal() {
         anyhow::bail!("{} is not for a terminal; send it to a file: > neighbors.{0}", args.format);

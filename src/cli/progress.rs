@@ -1,4 +1,4 @@
-//! Training as a person sees it: a bar on a terminal, a line an epoch anywhere.
+//! Shows training: a bar on a terminal, and one line per epoch anywhere.
 
 use crate::evidence::Step;
 use crate::task::Task;
@@ -9,19 +9,19 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Shows a run and passes Ctrl-C on to it.
+/// Shows a run and stops it on Ctrl-C.
 pub(super) struct Progress {
     bar: ProgressBar,
     interrupted: Arc<AtomicBool>,
-    /// What Ctrl-C means once the models are trained: called while the index is built.
+    /// Called after Ctrl-C while the index is built.
     pub while_indexing: fn(),
     steps: ProgressBar,
-    /// Measured seconds of an epoch's training and of its judging, for each model where known.
+    /// The seconds of an epoch of each model, for training and scoring together; `None` until measured.
     epoch_seconds: [Option<f64>; 2],
 }
 
 impl Progress {
-    /// Takes over Ctrl-C: the first one asks the run to stop, a second one ends the process at once.
+    /// Handles Ctrl-C: the first one asks the run to stop, a second one ends the process at once.
     pub(super) fn start() -> anyhow::Result<Self> {
         let interrupted = interrupt_flag()?;
         let bar = bar("{prefix:>22} {bar:24} {pos}/{len} {msg}")?;
@@ -33,7 +33,7 @@ impl Progress {
         self.interrupted.load(Ordering::SeqCst)
     }
 
-    /// Takes the bar away.
+    /// Removes the bars.
     pub(super) fn finish(&self) {
         self.bar.finish_and_clear();
         self.steps.finish_and_clear();
@@ -45,7 +45,7 @@ impl Progress {
         });
     }
 
-    /// Seconds until both models are done, taking an unknown label epoch to cost as much as a head epoch.
+    /// The estimated seconds until both models are trained. A label epoch counts as a head epoch until it is measured.
     fn seconds_left(&self, report: &StepReport) -> f64 {
         let done = report.batch as f64 / report.batches.max(1) as f64;
         let own = usize::from(report.stage == Stage::Labels);
@@ -56,7 +56,7 @@ impl Progress {
     }
 }
 
-/// A flag that the first Ctrl-C raises; a second one ends the process.
+/// A flag that the first Ctrl-C sets. A second one ends the process.
 pub(super) fn interrupt_flag() -> anyhow::Result<Arc<AtomicBool>> {
     let interrupted = Arc::new(AtomicBool::new(false));
     let flag = interrupted.clone();
@@ -69,12 +69,12 @@ pub(super) fn interrupt_flag() -> anyhow::Result<Arc<AtomicBool>> {
     Ok(interrupted)
 }
 
-/// A bar for work in steps, with the time left of each.
+/// A bar for work in steps, with the time left in each step.
 pub(super) fn step_bar() -> anyhow::Result<ProgressBar> {
     bar("{prefix:>22} {bar:24} {pos}/{len} {eta} left")
 }
 
-/// Counts sentences where a person watches and the results go elsewhere.
+/// A counter of sentences, shown if standard error is a terminal and standard output is not.
 pub(super) fn sentence_counter() -> anyhow::Result<ProgressBar> {
     if std::io::stdout().is_terminal() || !std::io::stderr().is_terminal() {
         return Ok(ProgressBar::hidden());

@@ -1,4 +1,4 @@
-//! The options about what a model is made of, which `train` and `lab` share.
+//! The options for configuration and pretrained input, which `train` and `lab` share.
 
 use super::progress::step_bar;
 use crate::config::{Aggregate, BertLayers, Config, Preset};
@@ -44,19 +44,19 @@ pub(super) struct Recipe {
     cache: Option<PathBuf>,
 }
 
-/// Where pretrained input goes.
+/// Where pretrained input is stored.
 #[derive(Clone, Copy)]
 pub(super) struct Place<'a> {
     /// Its folder.
     pub(super) folder: &'a Path,
-    /// Whether a training is resumed, and finds there what it had.
+    /// Whether a training is resumed, so that the folder has its pretrained input already.
     pub(super) resumed: bool,
-    /// Where the states of a frozen BERT go if the user has no cache folder.
+    /// The folder for the states of a frozen BERT if the user has no cache folder.
     pub(super) cache: &'a Path,
 }
 
 impl Recipe {
-    /// The preset with the file and the options on top.
+    /// The preset, overridden by the file, then by the options.
     pub(super) fn config(&self) -> anyhow::Result<Config> {
         let mut config = match &self.config {
             Some(path) => Config::load(self.preset, path)?,
@@ -69,7 +69,7 @@ impl Recipe {
         Ok(config)
     }
 
-    /// Puts the pretrained input into its folder, and computes the states of a frozen BERT for the treebanks.
+    /// Installs the pretrained input into its folder, and computes the states of a frozen BERT for the treebanks.
     pub(super) fn pretrained(
         &self,
         place: Place<'_>,
@@ -106,14 +106,14 @@ impl Recipe {
         }
         if let Some(bert) = &pretrained.bert {
             let (layers, dims) = (bert.shape().num_hidden_layers, bert.shape().hidden_size);
-            let how = if config.bert.train { "trained along" } else { "frozen" };
+            let how = if config.bert.train { "trained" } else { "frozen" };
             writeln!(stderr, "BERT: {layers} layers, {dims} dimensions, {how}")?;
         }
         Ok(pretrained)
     }
 }
 
-/// Where a user's caches are.
+/// The user's cache folder for citree.
 fn user_cache() -> Option<PathBuf> {
     let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let folder = set("XDG_CACHE_HOME").or_else(|| set("HOME").map(|home| home.join(".cache")));

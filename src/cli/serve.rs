@@ -1,4 +1,4 @@
-//! `citree serve`: a bundle as a page and an API over HTTP.
+//! `citree serve`: serves a bundle over HTTP, as a page and an API.
 
 use super::machine::Machine;
 use crate::explain::wording::count;
@@ -93,7 +93,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
     })?;
     welcome(&args, address, server.generation())?;
     server.run(listener, |event| {
-        let _ = writeln!(std::io::stderr(), "{}", said(&event));
+        let _ = writeln!(std::io::stderr(), "{}", message(&event));
     })?;
     Ok(ExitCode::SUCCESS)
 }
@@ -114,11 +114,11 @@ fn welcome(args: &Args, address: SocketAddr, generation: u64) -> anyhow::Result<
     Ok(stdout.flush()?)
 }
 
-fn said(event: &Event) -> String {
+fn message(event: &Event) -> String {
     match event {
         Event::Switched { generation } => format!("now serving generation {generation} of the index"),
         Event::NotSwitched { generation, reason } => {
-            format!("generation {generation} of the index cannot be served, the one before is served on: {reason}")
+            format!("generation {generation} of the index cannot be served; the previous one stays in use: {reason}")
         }
         Event::Stopping => "finishing open requests; Ctrl-C again ends at once".to_string(),
         Event::CutOff => "some requests took too long and were cut off".to_string(),

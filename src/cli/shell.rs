@@ -1,21 +1,21 @@
-//! This process's own command, fit to be pasted into a shell.
+//! The command line of this process, quoted for a shell.
 
-/// The command, with one more word at its end if it is not there yet.
+/// The command line, ending in the word `more` if one is given.
 pub(super) fn command_line(more: Option<&str>) -> String {
-    // Wherever the program lies, a reader has it under its name.
+    // Uses the name of the program, because its path differs between machines.
     let name = std::iter::once("citree".to_string());
     let words = name.chain(std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()));
     let words = words.filter(|word| Some(word.as_str()) != more).chain(more.map(String::from));
     words.map(quoted).collect::<Vec<_>>().join(" ")
 }
 
-/// How this program was called: by its name, or by a path where it is not on the search path.
+/// The program as it was called: its path if it was called by one, otherwise its name.
 pub(super) fn program() -> String {
     let called = std::env::args_os().next().map(|word| word.to_string_lossy().into_owned());
     called.filter(|word| word.contains('/')).map_or_else(|| "citree".to_string(), quoted)
 }
 
-/// A word as a shell takes it for one.
+/// Quotes a word for a shell if necessary.
 pub(super) fn quoted(word: String) -> String {
     let plain = |c: char| c.is_alphanumeric() || "-_./:=,+%@".contains(c);
     match !word.is_empty() && word.chars().all(plain) {

@@ -1,4 +1,4 @@
-//! `citree verify`: whether everything in a bundle is as it was written.
+//! `citree verify`: checks that a bundle's index and pretrained input are as they were written.
 
 use super::machine::Machine;
 use crate::bundle::{Bundle, Verified};
@@ -23,7 +23,7 @@ pub(super) struct Args {
     machine: Machine,
 }
 
-/// Verifies, and says what is wrong on the standard output.
+/// Verifies a bundle. Prints the result on standard output.
 pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let device = args.machine.start()?;
     let mut out = std::io::stdout().lock();

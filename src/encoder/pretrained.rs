@@ -36,9 +36,9 @@ impl Pretrained {
         Self { vectors: vectors.map(Arc::new), bert: bert.map(Arc::new), features: None }
     }
 
-    /// The same with the states of a frozen BERT for these treebanks, from a cache folder or computed into it, so that
-    /// trainings need not compute them again. `progress` gets the sentences done and their number, and returns whether
-    /// to go on. Nothing changes where there is no BERT, or one that is trained along.
+    /// Adds the states of a frozen BERT for these treebanks, so that training does not compute them again. Reads them from
+    /// the cache folder, or computes and stores them there. `progress` gets the number of finished sentences and the
+    /// total, and returns whether to continue. Returns a copy without states if there is no BERT, or if it is trained.
     pub fn with_cached_states(
         &self,
         config: &Config,

@@ -180,8 +180,8 @@ fn align_forms(
     if (gold_forms.len() + 1).saturating_mul(width) > MAX_CELLS {
         return Err(Error::Evaluation {
             found: format!("a multiword token has {} words", gold_forms.len().max(system_forms.len())),
-            expected: "it stands for a few".to_owned(),
-            remedy: "look for a range line that reaches too far",
+            expected: "it should have a few".to_owned(),
+            remedy: "look for a range line that covers too many words",
         });
     }
     // `common[g * width + s]` is the length of the longest common subsequence from g and s on.

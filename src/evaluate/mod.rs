@@ -1,7 +1,7 @@
 //! Evaluates a parse against gold trees: UAS, LAS and CLAS, equal to the official evaluator (`udeval` of `udtools`).
 //!
 //! The official scores include punctuation and ignore label subtypes (`nsubj:pass` counts as `nsubj`). The other
-//! combinations have names of their own. Unlike the official evaluator, this one also scores parses that are not trees,
+//! combinations have their own names. Unlike the official evaluator, this one also scores parses that are not trees,
 //! which greedy decoding can produce.
 
 mod align;

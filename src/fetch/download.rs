@@ -118,7 +118,7 @@ impl Client {
                     wait *= 2;
                     attempt += 1;
                 }
-                Err(Fault::Passing(reason)) => return Err(failed(format!("{reason}, {attempt} times in a row"))),
+                Err(Fault::Passing(reason)) => return Err(failed(format!("{reason}; {attempt} times in a row"))),
                 Err(Fault::Lasting(reason)) => return Err(failed(reason)),
                 Err(Fault::Disk(error)) => return Err(error),
             }
@@ -162,7 +162,7 @@ impl Fault {
             BrokenPipe, ConnectionAborted, ConnectionReset, Interrupted, TimedOut, UnexpectedEof, WouldBlock,
         };
         match error {
-            ureq::Error::Timeout(_) => Fault::Passing(format!("nothing came in time ({error})")),
+            ureq::Error::Timeout(_) => Fault::Passing(format!("no data in time ({error})")),
             ureq::Error::Io(error) => match error.kind() {
                 UnexpectedEof => Fault::Passing("the connection ended early".to_owned()),
                 BrokenPipe | ConnectionAborted | ConnectionReset | Interrupted | TimedOut | WouldBlock => {

@@ -68,23 +68,23 @@ impl<'a> Bench<'a> {
     ) -> Result<T> {
         let folder = self.lab.folder.join("measured").join(REVISION).join(self.measured_key(corpus)?);
         let path = folder.join(format!("{name}.json"));
-        let kept = std::fs::read_to_string(&path).ok().and_then(|text| serde_json::from_str(&text).ok());
-        let measured = match kept {
-            Some(kept) => kept,
+        let cached = std::fs::read_to_string(&path).ok().and_then(|text| serde_json::from_str(&text).ok());
+        let measured = match cached {
+            Some(cached) => cached,
             None => {
-                self.tell(0, name)?;
+                self.report_progress(0, name)?;
                 let measured = measure()?;
                 std::fs::create_dir_all(&folder).map_err(Error::io(&folder))?;
-                let text = to_json("what was measured", &measured)?;
+                let text = to_json("a measurement", &measured)?;
                 write_atomically(&path, text.as_bytes())?;
                 measured
             }
         };
-        self.tell(cost, name)?;
+        self.report_progress(cost, name)?;
         Ok(measured)
     }
 
-    /// A short key for everything that determines what is learnt from a corpus.
+    /// A short key for everything that determines what is learned from a corpus.
     pub(super) fn key(&self, corpus: &Corpus) -> Result<String> {
         let mut keys = self.keys.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         if let Some((_, key)) = keys.iter().find(|(known, _)| known == corpus) {
@@ -103,7 +103,7 @@ impl<'a> Bench<'a> {
         Ok(format!("{}-{}", self.key(corpus)?, &hasher.finalize().to_hex()[..6]))
     }
 
-    fn tell(&self, cost: u64, name: &str) -> Result<()> {
+    fn report_progress(&self, cost: u64, name: &str) -> Result<()> {
         match self.watcher.done(cost, &format!("measuring {name}")) {
             Flow::Continue => Ok(()),
             Flow::Stop => Err(Error::Stopped),

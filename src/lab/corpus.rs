@@ -39,7 +39,7 @@ impl Corpus {
         sentences.iter().filter(belongs).cloned().collect()
     }
 
-    /// A short key for everything that determines what is learnt from it, except the system and the seed.
+    /// A short key for everything that determines what is learned from it, except the system and the seed.
     pub(super) fn key(&self, lab: &Lab) -> Result<String> {
         let mut hasher = blake3::Hasher::new();
         let config = crate::config::Config { system: crate::config::System::IIC, seed: 0, ..lab.config.clone() };
@@ -89,7 +89,10 @@ pub(super) fn genres(lab: &Lab) -> Result<Option<(String, Vec<String>)>> {
         },
     };
     if !train.contains_key(&source) || !dev.contains_key(&source) {
-        let message = format!("no sentences of genre {source} to learn from and to judge by; there are {}", known());
+        let message = format!(
+            "no sentences of genre {source} in the training set or in the dev set, and both need some; the training set has {}",
+            known()
+        );
         return Err(Error::Training { message });
     }
     let targets: Vec<String> = dev.into_keys().filter(|genre| *genre != source).collect();

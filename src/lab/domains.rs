@@ -69,9 +69,9 @@ pub(super) fn report(bench: &Bench) -> Result<Report> {
     Ok(Report {
         title: format!("Out of domain: {}, from `{source}`", lab.name),
         notes: vec![format!(
-            "Head models learn from the {} training sentences of `{source}`, their best epoch is chosen by its {} dev sentences, \
-             and they are tested on the dev sentences of every other genre (the paper: on the test sentences). Greedy. A genre \
-             is the first part of a sentence's `sent_id`.",
+            "Head models are trained on the {} training sentences of `{source}`. Its {} dev sentences choose the best epoch. The \
+             models are tested on the dev sentences of every other genre; the paper uses the test sentences. Heads are chosen \
+             greedily. The genre of a sentence is the first part of its `sent_id`.",
             corpus.train(lab).len(),
             corpus.dev(lab).len()
         )],
@@ -83,9 +83,10 @@ pub(super) fn report(bench: &Bench) -> Result<Report> {
 /// The genre to train on and those to test on.
 fn named_genres(lab: &Lab) -> Result<(String, Vec<String>)> {
     genres(lab)?.ok_or_else(|| Error::Training {
-        message: "the dev set has one genre only, by the first part of `sent_id`, so there is no other to test on; \
-                  `domains` needs a treebank with several, such as English-EWT"
-            .to_string(),
+        message:
+            "the dev set has one genre only, or shares none with the training set, by the first part of `sent_id`; \
+                  `domains` needs a treebank with several genres, such as English-EWT"
+                .to_string(),
     })
 }
 

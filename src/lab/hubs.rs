@@ -81,18 +81,20 @@ pub(super) fn report(bench: &Bench) -> Result<Report> {
         title: format!("Hubs on {}", lab.name),
         notes: vec![
             format!(
-                "N{CITED} of a training edge is how many of the {} dev edges (gold) have it among their {CITED} nearest of all {} \
-                 training edges, by the vectors of the head model (seed {}) and the system's own similarity, searched exactly. \
-                 Spread evenly every edge would have {:.2}. `counts-SYSTEM.csv` lists every edge.",
+                "N{CITED} of a training edge is the number of gold dev edges, of {}, that have it among their {CITED} nearest of all {} \
+                 training edges. Edges are compared by the vectors of the head model (seed {}) and the system's own similarity. \
+                 The search is exact. If citations were spread evenly, every edge would have {:.2}. `counts-SYSTEM.csv` lists \
+                 every edge.",
                 lab.words(lab.dev),
                 edges.len(),
                 lab.seeds[0],
                 (CITED as u64 * lab.words(lab.dev)) as f64 / edges.len().max(1) as f64
             ),
-            "Centred means: the mean of all training vectors is taken from every vector, of the treebank and of the dev set, \
-             before they are compared. Length is that of the vector as it is then; cosine does not look at it. Correlations \
-             with N over all training edges: r is Pearson's, ρ Spearman's, of ranks. The percentile says where the most cited edges \
-             stand among all, by length: 50 if it did not matter, 100 if they were the longest."
+            "Centred: the mean of all training vectors is subtracted from every vector, of training and dev edges, before they \
+             are compared. Length is the length of the vector after centring, if any, and before cosine normalises it. \
+             Correlations are with N, over all training edges: r is Pearson's, ρ is Spearman's rank correlation. The \
+             percentile is the mean position of the most cited edges among all edges sorted by length: 50 if length does not \
+             matter, 100 if they are the longest."
                 .to_string(),
         ],
         tables,

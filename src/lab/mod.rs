@@ -157,7 +157,7 @@ pub trait Watcher: Sync {
     fn done(&self, _words: u64, _what: &str) -> Flow {
         Flow::Continue
     }
-    /// Called for events worth a line of their own, such as the end of an epoch.
+    /// Called for events that deserve their own line, such as the end of an epoch.
     fn milestone(&self, _what: &str) {}
 }
 
@@ -196,7 +196,9 @@ impl Lab<'_> {
     /// The experiments that this treebank does not support, and why.
     pub(crate) fn impossible(&self) -> Result<Vec<(Experiment, String)>> {
         let several = corpus::genres(self)?.is_some();
-        let why = "its sentences are of one genre only, by the first part of `sent_id`".to_string();
+        let why =
+            "the dev set has one genre only, or shares none with the training set, by the first part of `sent_id`"
+                .to_string();
         Ok(if several { Vec::new() } else { vec![(Experiment::Domains, why)] })
     }
 
@@ -251,9 +253,9 @@ impl Lab<'_> {
         let file = std::fs::File::create(&path).map_err(Error::io(&path))?;
         file.try_lock().map_err(|_| Error::Bundle {
             path,
-            expected: "a folder where nobody is at work".to_string(),
-            found: "another `citree lab` in it".to_string(),
-            remedy: "wait for it, or choose another folder".to_string(),
+            expected: "a folder that no other run uses".to_string(),
+            found: "another `citree lab` that uses it".to_string(),
+            remedy: "wait until it ends, or choose another folder".to_string(),
         })?;
         Ok(file)
     }

@@ -56,9 +56,9 @@ pub(super) fn report(bench: &Bench) -> Result<Report> {
     Ok(Report {
         title: format!("Nearest training edges on {}", lab.name),
         notes: vec![format!(
-            "{SHOWN} gold edges of the dev set, drawn at random once (seed {seed}) and not chosen, are asked of every system: \
-             which training edge is nearest by the vectors of its head model? The head models never see a label. The similarity \
-             of W- and I-systems with dot product has no fixed scale; a cosine is at most 1."
+            "The same {SHOWN} gold edges of the dev set are looked up in every system. They are drawn at random (seed {seed}), not \
+             selected. The table shows the training edge that is nearest by the vectors of the system's head model. Head models \
+             never see a label. Similarities of systems with dot products have no fixed scale; a cosine is at most 1."
         )],
         tables: vec![table],
         drawings,

@@ -230,7 +230,7 @@ impl Report {
         let seeds: Vec<String> = seeds.iter().map(u64::to_string).collect();
         let _ = writeln!(
             out,
-            "## How it was made\n\n```sh\n{}\n```\n\ncitree {}, treebank {}: {} sentences, {} words to learn from; {} sentences, {} words to judge by.{}\n",
+            "## How it was made\n\n```sh\n{}\n```\n\ncitree {}, treebank {}: training set of {} sentences, {} words; dev set of {} sentences, {} words.{}\n",
             lab.command,
             env!("CARGO_PKG_VERSION"),
             lab.name,
@@ -241,14 +241,14 @@ impl Report {
             if seeds.is_empty() { String::new() } else { format!(" Seeds: {}.", seeds.join(", ")) }
         );
         if trained.is_empty() {
-            let _ = writeln!(out, "Of a trained bundle, whose settings are:\n\n```toml\n{}```", toml(lab));
+            let _ = writeln!(out, "Measured on a trained bundle with these settings:\n\n```toml\n{}```", toml(lab));
             return out;
         }
         let minutes = trained.iter().map(|training| training.seconds).sum::<f64>() / 60.0;
         let _ = writeln!(
             out,
-            "{} models were trained for it, {} epochs each: {minutes:.1} minutes in all, added up over trainings that ran side by \
-             side.\n\n| model | best epoch | dev accuracy then, % | minutes | threads |\n|---|---:|---:|---:|---:|",
+            "{} models were trained, {} epochs each: {minutes:.1} minutes in all, summed over trainings that ran in \
+             parallel.\n\n| model | best epoch | dev accuracy then, % | minutes | threads |\n|---|---:|---:|---:|---:|",
             trained.len(),
             lab.config.epochs
         );

@@ -45,9 +45,9 @@ pub(super) fn report(bench: &Bench) -> Result<Report> {
     Ok(Report {
         title: format!("Identical subclass test on {}", lab.name),
         notes: vec![
-            "The head models never see a label. Each word's head is chosen (greedily); the training edge nearest to the chosen \
-             edge, found by comparing with all of them, lends it its label; right is a word whose head is right and whose \
-             borrowed label is the gold one (subtypes included). UAS is what could be reached at most."
+            "The head models never see a label. Each word's head is chosen greedily. The chosen edge takes the label of the \
+             nearest training edge, found by an exact search. A word counts as correct if its head is correct and this label \
+             is the gold label, subtypes included. UAS is the upper bound."
                 .to_string(),
         ],
         tables: vec![table],
@@ -68,9 +68,9 @@ fn test(bench: &Bench, name: &str, seed: u64) -> Result<[f64; 2]> {
         for (word, (&head, hits)) in sentence.words().iter().zip(chosen.iter().skip(1).zip(&mut hits)) {
             words += 1;
             let right = word.head == Some(head);
-            let borrowed = hits.first().and_then(|hit| labels.get(hit.record as usize).copied());
+            let taken = hits.first().and_then(|hit| labels.get(hit.record as usize).copied());
             right_heads += usize::from(right);
-            right_labels += usize::from(right && borrowed == Some(word.label.as_str()));
+            right_labels += usize::from(right && taken == Some(word.label.as_str()));
         }
     }
     Ok([right_heads, right_labels].map(|right| right as f64 / f64::from(words.max(1)) * 100.0))

@@ -88,9 +88,9 @@ pub(super) fn report(bench: &Bench) -> Result<Report> {
     Ok(Report {
         title: format!("How many support sentences: {}", lab.name),
         notes: vec![format!(
-            "One head model (IIc, seed {seed}), trained on `{}`, decides by its similarity to the edges of M training sentences \
-             instead of all {}. M = 1, 10 and 100 are {} draws each (mean ± standard deviation over draws); every sentence of \
-             the dev set sees the same draw. The paper draws anew for every batch.",
+            "One head model (IIc, seed {seed}), trained on `{}`, decides by the edges of M training sentences instead of all {}. \
+             M = 1, 10 and 100 have {} draws each; the table shows mean ± standard deviation over draws. All sentences of the \
+             dev set use the same draw. The paper draws again for every batch.",
             corpus.name(),
             available,
             lab.draws

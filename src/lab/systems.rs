@@ -62,12 +62,12 @@ pub(super) fn report(bench: &Bench) -> Result<Report> {
         title: format!("The six systems on {}", lab.name),
         notes: vec![
             "A system is named by how it learns (by **W**eights or **I**nstances), how it decides, and how it compares edges \
-             (**d**ot product or **c**osine). WW and WI are the same trained models, of the epoch that was best by weights; they differ in what decides. Heads are \
-             chosen greedily, as in the paper; punctuation and subtypes of labels count. Where there is more than one seed: \
-             mean ± standard deviation."
+             (**d**ot product or **c**osine). WW and WI use the same trained models, from the epoch that is best by weights, and \
+             differ in how they decide. Heads are chosen greedily, as in the paper. Punctuation and subtypes of labels count. \
+             With more than one seed, the table shows mean ± standard deviation."
                 .to_string(),
-            "The paper: test sets, fastText and multilingual BERT, 100 epochs, three seeds. Here: the dev set, by which the \
-             best epoch was chosen too."
+            "The paper reports test sets, with fastText and multilingual BERT, 100 epochs and three seeds. Here it is the dev \
+             set, which also chose the best epoch."
                 .to_string(),
         ],
         tables: vec![table, means, each],

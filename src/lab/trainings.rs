@@ -101,7 +101,7 @@ impl Training {
                 seconds: finished.reports.iter().map(|report| report.train_seconds + report.dev_seconds).sum(),
                 threads: rayon::current_num_threads(),
             };
-            let text = to_json("how a training went", &record)?;
+            let text = to_json("the record of a training run", &record)?;
             write_atomically(&self.record(bench)?, text.as_bytes())?;
         }
         Ok(Some(finished))

@@ -170,7 +170,7 @@ impl CustomOp1 for Attention {
         let weights = self.weights.lock().ok().and_then(|mut slot| slot.take());
         for_real!(grad.dtype(), T, {
             let Some(weights) = weights.as_ref().and_then(|weights| weights.downcast_ref::<Weights<T>>()) else {
-                bail!("this attention has been walked back before");
+                bail!("the backward pass of this attention has run already");
             };
             let d = self.backward::<T>(&values(projected)?, weights, &values(grad)?, projected.dim(1)? / 3);
             Ok(Some(Tensor::from_vec(d, projected.shape(), grad.device())?))

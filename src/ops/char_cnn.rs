@@ -148,7 +148,7 @@ impl CustomOp2 for CharCnn {
         grad: &Tensor,
     ) -> Result<(Option<Tensor>, Option<Tensor>)> {
         let Some(winners) = self.winners.lock().ok().and_then(|mut slot| slot.take()) else {
-            bail!("this character graph has been walked back before");
+            bail!("the backward pass of this character convolution has run already");
         };
         for_real!(grad.dtype(), T, {
             let (d_taps, d_bias) = self.backward::<T>(&values(grad)?, &winners, taps.dim(0)?, bias.dim(0)?);

@@ -1,4 +1,4 @@
-//! `x · W + b` as one operation, so that the bias needs neither a pass of its own nor a broadcast in the backward pass.
+//! `x · W + b` as one operation, so that the bias needs neither a separate pass nor a broadcast in the backward pass.
 
 use super::gemm::{Matrix, Threads, multiply};
 use super::real::{Real, vectorised};

@@ -191,7 +191,7 @@ impl CustomOp2 for BiLstm {
         let (d_gates, d_recurrent) = match saved {
             Some(Saved::F32(saved)) => self.run_back(saved, recurrent, grad)?,
             Some(Saved::F64(saved)) => self.run_back(saved, recurrent, grad)?,
-            None => bail!("this LSTM graph has been walked back before"),
+            None => bail!("the backward pass of this LSTM has run already"),
         };
         Ok((Some(d_gates), Some(d_recurrent)))
     }

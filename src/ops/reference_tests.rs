@@ -81,7 +81,7 @@ pub(crate) fn assert_loss_gradients<'v>(
     Ok(())
 }
 
-/// The precisions to test, with their tolerances. `f32` has activation functions of its own, so it is compared too.
+/// The precisions to test, with their tolerances. `f32` has its own activation functions, so it is compared too.
 const PRECISIONS: [(DType, f64); 2] = [(DType::F64, 1e-11), (DType::F32, 1e-6)];
 
 /// A layer's input and recurrent weights, or their gradients, in our layout.

@@ -64,8 +64,8 @@ impl Format {
     request_body(content((ParseRequest = "application/json"), (String = "text/plain"), (String = "text/x-conllu"))),
     responses(
         (status = 200, description = "The parses", content((Parsed = "application/json"), (String = "text/x-conllu"))),
-        (status = "4XX", description = "The request cannot be met", body = Problem, content_type = "application/problem+json"),
-        (status = 503, description = "Too much to do; come again after Retry-After", body = Problem, content_type = "application/problem+json"),
+        (status = "4XX", description = "The request is invalid or beyond a limit", body = Problem, content_type = "application/problem+json"),
+        (status = 503, description = "The server is overloaded; retry after Retry-After", body = Problem, content_type = "application/problem+json"),
     )
 )]
 pub(super) async fn parse(State(app): State<App>, http: Request) -> Result<Response, Problem> {
@@ -101,8 +101,8 @@ pub(super) async fn parse(State(app): State<App>, http: Request) -> Result<Respo
         (status = 200, description = "The explanations", content(
             (Explained = "application/json"), (String = "text/x-conllu"), (String = "text/html"), (String = "image/svg+xml"),
         )),
-        (status = "4XX", description = "The request cannot be met", body = Problem, content_type = "application/problem+json"),
-        (status = 503, description = "Too much to do; come again after Retry-After", body = Problem, content_type = "application/problem+json"),
+        (status = "4XX", description = "The request is invalid or beyond a limit", body = Problem, content_type = "application/problem+json"),
+        (status = 503, description = "The server is overloaded; retry after Retry-After", body = Problem, content_type = "application/problem+json"),
     )
 )]
 pub(super) async fn explain(State(app): State<App>, http: Request) -> Result<Response, Problem> {
@@ -120,8 +120,8 @@ pub(super) async fn explain(State(app): State<App>, http: Request) -> Result<Res
 }
 
 fn explained(context: &Context<'_>, question: &Question, format: Format, title: &str) -> Result<Reply, Problem> {
-    let tell = |(sentence, analysis)| context.explainer.answer(sentence, analysis, question, None);
-    let answer = context.analysed().map(tell).collect::<crate::error::Result<Vec<_>>>()?;
+    let explain = |(sentence, analysis)| context.explainer.answer(sentence, analysis, question, None);
+    let answer = context.analysed().map(explain).collect::<crate::error::Result<Vec<_>>>()?;
     match format {
         Format::Json => Reply::json(&Explained { generation: context.snapshot.generation, sentences: answer }),
         Format::Conllu => conllu(context.analysed().zip(answer).map(|((sentence, _), answer)| {
@@ -131,7 +131,7 @@ fn explained(context: &Context<'_>, question: &Question, format: Format, title: 
         })),
         Format::Html => Ok(Reply::html(html::report(&answer, title))),
         Format::Svg => {
-            let first = answer.first().ok_or_else(|| Problem::unfit("there is no word in it"))?;
+            let first = answer.first().ok_or_else(|| Problem::unfit("the request has no words"))?;
             let kind = "image/svg+xml";
             Ok(Reply { kind, body: html::svg(&first.explanation).into_bytes() })
         }
@@ -147,8 +147,8 @@ fn explained(context: &Context<'_>, question: &Question, format: Format, title: 
     request_body(content((NeighborsRequest = "application/json"), (String = "text/plain"), (String = "text/x-conllu"))),
     responses(
         (status = 200, description = "The edges with their neighbours", body = Neighbors),
-        (status = "4XX", description = "The request cannot be met", body = Problem, content_type = "application/problem+json"),
-        (status = 503, description = "Too much to do; come again after Retry-After", body = Problem, content_type = "application/problem+json"),
+        (status = "4XX", description = "The request is invalid or beyond a limit", body = Problem, content_type = "application/problem+json"),
+        (status = 503, description = "The server is overloaded; retry after Retry-After", body = Problem, content_type = "application/problem+json"),
     )
 )]
 pub(super) async fn neighbors(State(app): State<App>, http: Request) -> Result<Response, Problem> {

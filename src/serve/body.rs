@@ -1,4 +1,4 @@
-//! The body of a request: read within bounds of size and time, as JSON, plain text or CoNLL-U.
+//! Reads the body of a request, within limits of size and time: JSON, plain text or CoNLL-U.
 
 use super::limits::Limits;
 use super::problem::Problem;
@@ -24,7 +24,7 @@ pub(super) async fn read<T: FromText>(request: Request, limits: &Limits) -> Resu
         return Err(too_large(limits));
     }
     if !matches!(kind.as_str(), "application/json" | "text/plain" | "text/x-conllu") {
-        let detail = "send Content-Type application/json, or text/plain for sentences, one a line, or text/x-conllu";
+        let detail = "send Content-Type application/json, text/plain (one sentence per line) or text/x-conllu";
         return Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, detail));
     }
     let body = body(request.into_body(), limits).await?;
@@ -49,7 +49,7 @@ async fn body(body: Body, limits: &Limits) -> Result<Bytes, Problem> {
             let cause = std::error::Error::source(&error);
             match cause.is_some_and(|cause| cause.is::<LengthLimitError>()) {
                 true => Err(too_large(limits)),
-                false => Err(Problem::bad("the body broke off")),
+                false => Err(Problem::bad("the connection ended before the end of the body")),
             }
         }
         Ok(Ok(bytes)) => Ok(bytes),
@@ -57,6 +57,6 @@ async fn body(body: Body, limits: &Limits) -> Result<Bytes, Problem> {
 }
 
 fn too_large(limits: &Limits) -> Problem {
-    let detail = format!("a body has at most {} bytes here; send fewer sentences at a time", limits.body);
+    let detail = format!("a body has at most {} bytes on this server; send fewer sentences at a time", limits.body);
     Problem::new(StatusCode::PAYLOAD_TOO_LARGE, detail)
 }

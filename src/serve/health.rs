@@ -10,7 +10,7 @@ use axum::response::{IntoResponse, Response};
 
 /// Whether the process responds.
 #[utoipa::path(get, path = "/livez", tag = "watching", operation_id = "livez",
-    responses((status = 200, description = "It does", body = String, content_type = "text/plain")))]
+    responses((status = 200, description = "The process responds", body = String, content_type = "text/plain")))]
 pub(super) async fn livez() -> &'static str {
     "alive\n"
 }
@@ -18,8 +18,8 @@ pub(super) async fn livez() -> &'static str {
 /// Whether the server accepts requests, and which bundle it serves.
 #[utoipa::path(get, path = "/readyz", tag = "watching", operation_id = "readyz",
     responses(
-        (status = 200, description = "They are", body = Ready),
-        (status = 503, description = "Open requests are finished, then it stops", body = Ready),
+        (status = 200, description = "The server accepts requests", body = Ready),
+        (status = 503, description = "The server is stopping and finishes open requests", body = Ready),
     ))]
 pub(super) async fn readyz(State(app): State<App>) -> Response {
     let stopping = app.is_stopping();

@@ -52,7 +52,7 @@ pub(super) fn sentences(
         _ => return Err(Problem::bad("give one of `text`, `conllu` and `words`")),
     }
     if bounded.words == 0 {
-        return Err(Problem::unfit("there is no word in it"));
+        return Err(Problem::unfit("the request has no words"));
     }
     Ok(bounded.sentences)
 }
@@ -70,7 +70,7 @@ impl Bounded<'_> {
         let most = self.limits.sentence_words;
         match words > most {
             true => Err(Problem::unfit(format!(
-                "a sentence has {words} words, at most {most} can be parsed here; split it"
+                "a sentence has {words} words, but this server parses at most {most}; split it"
             ))),
             false => Ok(()),
         }

@@ -47,16 +47,16 @@ impl Metrics {
             Family::new_with_constructor(|| Histogram::new(SECONDS));
         registry.register_with_unit(
             "http_request_duration",
-            "From the end of a request's headers to the beginning of its answer",
+            "Time from the end of the request headers to the start of the response",
             Unit::Seconds,
             seconds.clone(),
         );
         let together = Histogram::new(BATCH_SIZES);
-        registry.register("batch_requests", "Requests that were worked on together", together.clone());
+        registry.register("batch_requests", "Requests in a batch", together.clone());
         let words = Counter::default();
         registry.register("words", "Words parsed", words.clone());
         let waiting = Gauge::default();
-        registry.register("waiting_words", "Words of requests that wait to be worked on", waiting.clone());
+        registry.register("waiting_words", "Cost of the queued requests, in words", waiting.clone());
         let panics = Counter::default();
         registry.register("panics", "Requests that ended in a panic", panics.clone());
         let generation = Gauge::default();
@@ -64,7 +64,11 @@ impl Metrics {
         let connections = Gauge::default();
         registry.register("connections", "Open connections", connections.clone());
         let turned_away = Counter::default();
-        registry.register("connections_turned_away", "Connections for which there was no room", turned_away.clone());
+        registry.register(
+            "connections_turned_away",
+            "Connections refused because too many were open",
+            turned_away.clone(),
+        );
         Self { registry, answers, seconds, together, words, waiting, panics, generation, connections, turned_away }
     }
 

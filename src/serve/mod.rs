@@ -4,7 +4,7 @@
 //! connection ─► guard ─► api, training, views, page, health
 //!                          │ requests, checked against the limits
 //!                          ▼
-//!                        engine: a queue and its threads; what waits is encoded together (compute)
+//!                        engine: a queue and its threads; queued requests are encoded in batches (compute)
 //!                          │ the snapshot that the request pinned
 //!                          ▼
 //!                        explain
@@ -175,28 +175,28 @@ impl Server {
         self.stop.clone()
     }
 
-    /// Serves until it is stopped. Calls `tell` for each event.
-    pub fn run(self, listener: TcpListener, tell: impl Fn(Event) + Send + Sync + 'static) -> Result<()> {
+    /// Serves until it is stopped. Calls `on_event` for each event.
+    pub fn run(self, listener: TcpListener, on_event: impl Fn(Event) + Send + Sync + 'static) -> Result<()> {
         let failed = |source: std::io::Error| Error::Serve { message: source.to_string() };
         let runtime =
             tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().map_err(failed)?;
-        let tell = Arc::new(tell);
+        let on_event = Arc::new(on_event);
         runtime.block_on(async {
             listener.set_nonblocking(true).map_err(failed)?;
             let listener = tokio::net::TcpListener::from_std(listener).map_err(failed)?;
-            let looking = tokio::spawn(keep_looking(self.app.clone(), tell.clone()));
+            let looking = tokio::spawn(keep_looking(self.app.clone(), on_event.clone()));
             let mut stopping = self.app.0.stopping.clone();
             let announced = tokio::spawn({
-                let tell = tell.clone();
+                let on_event = on_event.clone();
                 async move {
                     if stopping.wait_for(|stop| *stop).await.is_ok() {
-                        tell(Event::Stopping);
+                        on_event(Event::Stopping);
                     }
                 }
             });
             let stopping = self.app.0.stopping.clone();
             if !connections::serve(listener, router(self.app.clone()), &self.app, stopping).await {
-                tell(Event::CutOff);
+                on_event(Event::CutOff);
             }
             looking.abort();
             let _ = announced.await;
@@ -237,7 +237,7 @@ fn router(app: App) -> Router {
         router = router.route(path, get(page::file));
     }
     router
-        .fallback(|| async { Problem::missing("there is nothing here; /openapi.json lists what there is") })
+        .fallback(|| async { Problem::missing("there is no such path; /openapi.json lists all paths") })
         .method_not_allowed_fallback(|| async {
             Problem::new(axum::http::StatusCode::METHOD_NOT_ALLOWED, "see /openapi.json for the methods of each path")
         })
@@ -250,7 +250,7 @@ fn router(app: App) -> Router {
 }
 
 /// Checks for newer generations while the server runs.
-async fn keep_looking(app: App, tell: Arc<impl Fn(Event) + Send + Sync + 'static>) {
+async fn keep_looking(app: App, on_event: Arc<impl Fn(Event) + Send + Sync + 'static>) {
     let mut known = app.snapshot().generation;
     loop {
         tokio::time::sleep(LOOK).await;
@@ -259,12 +259,12 @@ async fn keep_looking(app: App, tell: Arc<impl Fn(Event) + Send + Sync + 'static
             Ok(Refreshed::Switched(generation)) => {
                 known = generation;
                 app.metrics().serving(generation);
-                tell(Event::Switched { generation });
+                on_event(Event::Switched { generation });
             }
             Ok(Refreshed::Failed { generation, reason }) => {
                 // Not tried again until the next generation is published.
                 known = generation;
-                tell(Event::NotSwitched { generation, reason });
+                on_event(Event::NotSwitched { generation, reason });
             }
             Ok(Refreshed::Unchanged) | Err(_) => {}
         }

@@ -48,7 +48,7 @@ impl Problem {
     pub(super) fn internal() -> Self {
         Self::new(
             StatusCode::INTERNAL_SERVER_ERROR,
-            "this is a fault of the server, not of the request; others are not affected",
+            "the server failed, not the request; other requests are not affected",
         )
     }
 
@@ -59,7 +59,7 @@ impl Problem {
 
 impl From<Overloaded> for Problem {
     fn from(_: Overloaded) -> Self {
-        let detail = format!("the server has more to do than it can; try again in {RETRY_SECONDS} s");
+        let detail = format!("the server is overloaded; try again in {RETRY_SECONDS} s");
         Self::new(StatusCode::SERVICE_UNAVAILABLE, detail)
     }
 }

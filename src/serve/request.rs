@@ -1,4 +1,4 @@
-//! Requests: reading bodies within limits of size and time, and checking what they ask for.
+//! The fields of API requests, and their checks against the limits.
 
 use super::body::FromText;
 use super::input::sentences;
@@ -164,7 +164,7 @@ impl ExplainRequest {
                     .iter()
                     .map(|name| name.parse())
                     .collect::<Result<_, String>>()
-                    .map_err(|error| Problem::unfit(format!("`by` has something else than it can: {error}")))?;
+                    .map_err(|error| Problem::unfit(format!("`by`: {error}")))?;
                 let mut seen = Vec::new();
                 by.retain(|by| {
                     !seen.contains(by) && {
@@ -199,8 +199,8 @@ impl ExplainRequest {
         let fine = by.iter().filter(|by| **by != By::Label).count();
         if explained * fine > limits.compared_words {
             return Err(Problem::unfit(format!(
-                "splitting {explained} edges by anything but label takes too long: at most {} at a time here, \
-                 counted for each; name fewer `edges`",
+                "splitting {explained} edges by anything but label takes too long: edges times splits are at most {} on this \
+                 server; name fewer `edges`",
                 limits.compared_words
             )));
         }
@@ -215,7 +215,7 @@ impl NeighborsRequest {
         let sentences = self.text.is_some() || self.conllu.is_some() || self.words.is_some();
         match self.edge {
             Some(_) if sentences || self.gold => {
-                Err(Problem::bad("`edge` is a training edge, and goes without sentences"))
+                Err(Problem::bad("`edge` is a training edge: send it without sentences and without `gold`"))
             }
             None if self.generation.is_some() => Err(Problem::bad("`generation` goes with `edge`")),
             edge => Ok(edge),
@@ -257,8 +257,8 @@ fn bounded(citations: usize, limits: &Limits) -> Result<(), Problem> {
     match citations > limits.citations {
         false => Ok(()),
         true => Err(Problem::unfit(format!(
-            "that may be {citations} training edges, at most {} go into one answer here; ask about fewer sentences or `edges`, \
-             or for a smaller `count`",
+            "that can be {citations} training edges, but an answer has at most {} on this server; ask about fewer sentences or \
+             `edges`, or set a smaller `count`",
             limits.citations
         ))),
     }

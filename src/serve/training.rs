@@ -45,7 +45,7 @@ pub(super) struct Find {
 /// Show a training edge.
 #[utoipa::path(
     get, path = "/v1/edges/{id}", tag = "treebank", operation_id = "edge",
-    params(("id" = u32, Path, description = "The number of the edge, as citations have it"), Of),
+    params(("id" = u32, Path, description = "The number of the edge, as in citations"), Of),
     responses(
         (status = 200, description = "The edge in its sentence", body = TrainingEdge),
         (status = "4XX", description = "There is no such edge", body = Problem, content_type = "application/problem+json"),
@@ -99,8 +99,8 @@ pub(super) async fn sentence(
     get, path = "/v1/sentences", tag = "treebank", operation_id = "sentences",
     params(Find),
     responses(
-        (status = 200, description = "Those that were found, in the order of the treebank", body = FoundSentences),
-        (status = "4XX", description = "The request cannot be met", body = Problem, content_type = "application/problem+json"),
+        (status = 200, description = "The matching sentences, in treebank order", body = FoundSentences),
+        (status = "4XX", description = "The request is invalid or beyond a limit", body = Problem, content_type = "application/problem+json"),
     )
 )]
 pub(super) async fn sentences(
@@ -165,7 +165,7 @@ fn same(snapshot: &Snapshot, generation: Option<u64>) -> Result<(), Problem> {
         Some(other) if other != snapshot.generation => Err(Problem::new(
             StatusCode::CONFLICT,
             format!(
-                "that number is of generation {other} of the index, which is now at {}: numbers have changed, look it up again",
+                "that number belongs to generation {other} of the index, but generation {} is served: look the number up again",
                 snapshot.generation
             ),
         )),
@@ -175,7 +175,7 @@ fn same(snapshot: &Snapshot, generation: Option<u64>) -> Result<(), Problem> {
 
 fn number(text: &str, what: &str) -> Result<u32, Problem> {
     text.parse().map_err(|_| {
-        Problem::bad(format!("the {what} is given by its number, 0 or more; /v1/sentences?find= looks for sentences"))
+        Problem::bad(format!("the {what} must be a number, 0 or more; /v1/sentences?find= searches sentences"))
     })
 }
 

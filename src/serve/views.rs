@@ -81,7 +81,7 @@ fn explained(context: &Context<'_>, question: &Question) -> Result<Reply, Proble
         }
         html.extend(answer.why_not.iter().map(|why| view::why_not(&answer.explanation.words, why)));
         if !same.is_empty() {
-            html.push_str("<p class=\"contrast\">By this rule, that is what was chosen.</p>\n");
+            html.push_str("<p class=\"contrast\">This rule chooses that alternative.</p>\n");
         }
         for edge in &answer.explanation.edges {
             let [heads, labels] = context.explainer.others(analysis, edge.dependent, OTHERS)?;
@@ -115,7 +115,7 @@ fn shown(context: &Context<'_>, wanted: &TrainingQuery, count: usize) -> Result<
         (_, generation, _, Some(number)) if generation.is_none_or(|one| one == context.snapshot.generation) => number,
         _ => {
             return Err(Problem::missing(
-                "the index was built again since this link was made, and its numbers are others now: look for the sentence again",
+                "this link belongs to an earlier index, whose numbers are no longer valid: search for the sentence again",
             ));
         }
     };

@@ -126,7 +126,7 @@ pub(super) fn tree_problems(sentence: &Sentence, word_lines: &[u64], required: b
             }
         };
         let problem = Problem::error(word_lines[word - 1], 7, found, expected);
-        problems.push(problem.remedy("mend the heads; `citree check FILE` lists every such sentence"));
+        problems.push(problem.remedy("correct the heads; `citree check FILE` lists every such sentence"));
     }
     let shown: Vec<(u64, &str)> = word_lines.iter().copied().zip(sentence.forms()).collect();
     for problem in &mut problems {

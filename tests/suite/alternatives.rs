@@ -1,4 +1,4 @@
-//! What is offered beside a decision is what the decoder could have chosen.
+//! The alternatives of a decision are those that the decoder could have chosen.
 
 use crate::explain::rules;
 use crate::sandbox::Sandbox;
@@ -22,7 +22,7 @@ fn explainer(bundle: &Bundle, decode: Decode, rule: &Rule) -> Explainer {
     bundle.explainer_with(&Settings { decode, rule: rule.clone(), ..Settings::default() }).unwrap()
 }
 
-/// All labels that are offered beside that of a word.
+/// All labels offered as alternatives to that of a word.
 fn other_labels(explainer: &Explainer, analysis: &Analysis, word: usize) -> Vec<String> {
     let [_, labels] = explainer.others(analysis, word, usize::MAX).unwrap();
     labels.into_iter().map(|other: RunnerUp| other.label.unwrap()).collect()

@@ -1,4 +1,4 @@
-//! A real browser, driven through the WebDriver protocol of `chromedriver`; it ends with its test, however that ends.
+//! A real browser, controlled through the WebDriver protocol of `chromedriver`. It ends with its test in any case.
 
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader};
@@ -7,14 +7,14 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
 const BROWSERS: &[&str] = &["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
-/// The name that the protocol gives to references to elements.
+/// The key of element references in the protocol.
 const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
 
 /// A headless Chromium with one window.
 pub struct Browser {
     driver: Driver,
     session: String,
-    /// The browser's process, to end it where it does not listen.
+    /// The browser's process, killed if it does not respond.
     process: Option<u64>,
     _profile: tempfile::TempDir,
 }
@@ -43,18 +43,18 @@ impl Browser {
         Self { driver, session, process, _profile: profile }
     }
 
-    /// Opens a file, from scratch even where only the fragment differs.
+    /// Opens a file. Reloads it even if only the fragment differs.
     pub fn open(&self, file: &Path, fragment: &str) {
         self.visit(&format!("file://{}{fragment}", file.display()));
     }
 
-    /// Opens an address, from scratch.
+    /// Opens an address and reloads it.
     pub fn visit(&self, address: &str) {
         self.post("url", json!({ "url": "about:blank" }));
         self.post("url", json!({ "url": address }));
     }
 
-    /// Types into an element, as a person does; a file's path into one that takes files.
+    /// Types into an element. For a file input, `text` is the path.
     pub fn type_into(&self, selector: &str, text: &str) {
         self.post(&format!("element/{}/value", self.find(selector)), json!({ "text": text }));
     }
@@ -89,7 +89,7 @@ impl Browser {
         std::fs::write(file, bytes).unwrap();
     }
 
-    /// Runs a script, past the page's own policy, and returns what it returns.
+    /// Runs a script, which the page's policy does not restrict, and returns its result.
     pub fn run(&self, script: &str) -> Value {
         self.post("execute/sync", json!({ "script": script, "args": [] }))
     }
@@ -100,7 +100,7 @@ impl Browser {
         self.get(&path).as_bool().unwrap()
     }
 
-    /// The text a user reads in an element.
+    /// The visible text of an element.
     pub fn text(&self, selector: &str) -> String {
         self.get(&format!("element/{}/text", self.find(selector))).as_str().unwrap().to_string()
     }
@@ -110,18 +110,18 @@ impl Browser {
         self.post("elements", json!({ "using": "css selector", "value": selector })).as_array().unwrap().len()
     }
 
-    /// Clicks on the middle of an element, as a mouse does: fails where something else is in front.
+    /// Clicks on the middle of an element. Fails if another element covers it.
     pub fn click(&self, selector: &str) {
         self.post(&format!("element/{}/click", self.find(selector)), json!({}));
     }
 
-    /// Presses a key where the focus is.
+    /// Presses a key in the focused element.
     pub fn press(&self, key: &str) {
         let actions = [json!({ "type": "keyDown", "value": key }), json!({ "type": "keyUp", "value": key })];
         self.post("actions", json!({ "actions": [{ "type": "key", "id": "keyboard", "actions": actions }] }));
     }
 
-    /// Sends a command of the browser's own protocol, such as one that sets the media to imitate.
+    /// Sends a command of the DevTools protocol, such as one that emulates a media type.
     pub fn devtools(&self, command: &str, parameters: Value) -> Value {
         self.post("goog/cdp/execute", json!({ "cmd": command, "params": parameters }))
     }
@@ -152,7 +152,7 @@ impl Drop for Browser {
 /// A running `chromedriver`.
 struct Driver {
     process: Child,
-    /// Kept open, so that it may go on writing.
+    /// Kept open, so that the process can continue to write.
     output: BufReader<ChildStdout>,
     address: String,
     agent: ureq::Agent,
@@ -160,7 +160,7 @@ struct Driver {
 
 impl Driver {
     fn start(program: &Path) -> Self {
-        // It chooses a free port itself and says which on its standard output.
+        // It chooses a free port and prints it on standard output.
         let mut process =
             Command::new(program).arg("--port=0").stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let output = BufReader::new(process.stdout.take().unwrap());
@@ -178,7 +178,7 @@ impl Driver {
         driver
     }
 
-    /// The value of the answer, or the error it tells.
+    /// The value of the answer, or its error.
     fn ask(&self, method: &str, path: &str, body: Option<&Value>) -> Result<Value, String> {
         let address = format!("{}{path}", self.address);
         let request = ureq::http::Request::builder().method(method).uri(address);
@@ -203,12 +203,12 @@ impl Drop for Driver {
     }
 }
 
-/// A Chromium and its chromedriver, where both are installed.
+/// The paths of Chromium and chromedriver, if both are installed.
 pub fn programs() -> Option<[PathBuf; 2]> {
     Some([BROWSERS.iter().find_map(|name| installed(name))?, installed("chromedriver")?])
 }
 
-/// Where a program is, if it is on the path.
+/// The path of a program, if it is in `PATH`.
 fn installed(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     std::env::split_paths(&path).map(|folder| folder.join(name)).find(|file| file.is_file())

@@ -17,7 +17,7 @@ fn stdout(output: &Output) -> String {
 }
 
 #[test]
-fn check_says_by_its_exit_status_whether_a_treebank_is_fine() {
+fn the_exit_status_of_check_says_whether_a_treebank_has_problems() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("good.conllu"), GOOD).unwrap();
     std::fs::write(folder.path().join("bad.conllu"), [GOOD, CYCLE, "1\tx\n"].concat()).unwrap();
@@ -57,7 +57,7 @@ fn check_writes_back_what_it_read_and_may_replace_its_input() {
 }
 
 #[test]
-fn eval_says_which_figure_is_which_and_gives_json() {
+fn eval_marks_official_figures_and_writes_json() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("gold.conllu"), GOOD).unwrap();
     std::fs::write(folder.path().join("system.conllu"), GOOD.replace("vocative", "obj")).unwrap();

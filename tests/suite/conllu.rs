@@ -1,5 +1,5 @@
-//! CoNLL-U as a user's files hold it: what is valid comes back byte for byte, what is not gets a clear message, and
-//! nothing makes the reader panic.
+//! Reading and writing CoNLL-U: valid files come back byte for byte, invalid ones get a clear message, and no input makes
+//! the reader panic.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
@@ -7,7 +7,7 @@ use crate::what_is_needed::{EWT, IMST, ROUNDTRIP, beside, needs};
 use citree::treebank::{Reader, Sentence, read_all, read_trees, write_sentence};
 use std::io::{BufReader, Read};
 
-/// Valid, with everything CoNLL-U has: comments, a range, empty nodes at the start, in a range and before one, DEPS,
+/// A valid sentence with every feature of CoNLL-U: comments, a range, empty nodes at the start, in a range and before one, DEPS,
 /// MISC, a form with a space, and forms that look like other things.
 const RICH: &str = "\
 # newdoc id = d1\n# sent_id = s1\n# text = Don't go 10 000 miles # really\n#an odd comment\t with a tab\n\
@@ -151,7 +151,7 @@ fn ranges_and_empty_nodes_out_of_order_are_refused() {
 }
 
 #[test]
-fn after_an_error_reading_goes_on_with_the_next_sentence() {
+fn after_an_error_reading_continues_with_the_next_sentence() {
     let text = format!("{}{}{}", with_line(1, "# one"), with_line(4, "broken"), with_line(1, "# three"));
     let (sentences, errors) = sentences_and_errors(text.as_bytes());
     assert_eq!(sentences.iter().map(|s| s.comments()[0].as_str()).collect::<Vec<_>>(), ["# one", "# three"]);
@@ -180,7 +180,7 @@ fn cr_lf_and_a_byte_order_mark_are_read_and_not_written() {
 }
 
 #[test]
-fn missing_and_extra_blank_lines_are_mended() {
+fn missing_and_extra_blank_lines_are_repaired() {
     let plain = with_line(1, "# text = x");
     for text in [plain.trim_end().to_owned(), format!("{}\n", plain.trim_end()), format!("\n\n{plain} \t\n\n\n")] {
         let (sentences, errors) = sentences_and_errors(text.as_bytes());
@@ -210,7 +210,7 @@ fn a_line_of_ten_megabytes_is_refused_and_the_next_sentence_read() {
     assert!(errors[0].len() < 300);
 }
 
-/// The same bytes over and over, made as they are read.
+/// Repeats the same bytes, generated while reading.
 struct Repeated {
     unit: &'static [u8],
     made: usize,

@@ -1,9 +1,9 @@
-//! The first thing a new user runs.
+//! `citree demo`, the first command that a new user runs.
 
 use crate::sandbox::{Sandbox, stderr, stdout};
 
 #[test]
-fn the_demo_trains_shows_a_tree_explains_an_edge_and_keeps_a_bundle_to_go_on_with() {
+fn the_demo_trains_shows_a_tree_explains_an_edge_and_keeps_the_bundle() {
     let sandbox = Sandbox::new();
     let output = sandbox.citree(&["demo", "My sister doesn't like the old kitchen."]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
@@ -25,7 +25,7 @@ fn the_demo_trains_shows_a_tree_explains_an_edge_and_keeps_a_bundle_to_go_on_wit
     assert_eq!(stdout(&again), shown, "the bundle that is there is used");
 }
 
-/// Three, the last of which serves and does not end by itself.
+/// Runs the first two of the three commands. The third starts a server, which does not end by itself.
 fn the_commands_it_prints_work(sandbox: &Sandbox, said: &str) {
     let commands: Vec<&str> = said.lines().filter_map(|line| line.strip_prefix("  ")).collect();
     let commands = &commands[commands.len() - 3..];

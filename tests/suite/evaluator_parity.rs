@@ -1,5 +1,5 @@
-//! The evaluation equals the official one: on fixed pairs whose values `udeval` gave, and, where Python has `udtools`,
-//! against that package itself on treebanks with seeded errors in heads, labels and tokens.
+//! The evaluation equals the official one: on fixed pairs with values from `udeval`, and, if Python has `udtools`, against
+//! that package itself on treebanks with seeded errors in heads, labels and tokens.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
@@ -58,7 +58,7 @@ fn the_official_figures_count_punctuation_and_cut_subtypes() {
 }
 
 #[test]
-fn words_cut_differently_are_aligned_by_their_characters() {
+fn words_split_differently_are_aligned_by_their_characters() {
     let gold = sentence("Don't 2 | Do 3 aux | n't 3 advmod | eat 0 root | ice 5 compound | cream 3 obj | . 3 punct");
     let system = sentence("Do 3 aux | n't 3 advmod | eat 0 root | icecream 3 obj | . 3 punct");
     let scores = evaluate(&gold, &system).unwrap();
@@ -68,8 +68,8 @@ fn words_cut_differently_are_aligned_by_their_characters() {
 }
 
 #[test]
-fn multiword_tokens_are_aligned_as_the_official_evaluator_says() {
-    // Its own unit tests of word alignment, each with the number of words it finds to be aligned.
+fn multiword_tokens_are_aligned_as_in_the_official_evaluator() {
+    // The unit tests of its word alignment, each with the number of aligned words.
     let chain = |tokens: &[&str]| {
         let mut words = Vec::new();
         let mut id = 0;
@@ -122,7 +122,7 @@ fn the_tables_add_up_to_the_scores() {
 }
 
 #[test]
-fn what_cannot_be_compared_is_refused_with_the_place() {
+fn files_that_cannot_be_compared_are_refused_with_the_place() {
     let error =
         evaluate(&sentence("a 0 root | bread 1 dep"), &sentence("a 0 root | broad 1 dep")).unwrap_err().to_string();
     assert_eq!(
@@ -136,9 +136,8 @@ fn what_cannot_be_compared_is_refused_with_the_place() {
     assert_eq!(counts(evaluate(&[], &[]).unwrap().words), (0, 0, 0));
 }
 
-/// Runs the official evaluator on two files and prints its figures as JSON. What it does not count itself (subtypes
-/// kept, punctuation left out) it is made to count as CLAS, by other labels in the files and another list of content
-/// labels.
+/// Runs the official evaluator on two files and prints its figures as JSON. It has no scores with subtypes or without
+/// punctuation. These are computed as CLAS, with changed labels in the files and another list of content labels.
 const OFFICIAL: &str = r#"
 import io, json, sys
 from udtools import udeval
@@ -200,7 +199,7 @@ fn every_figure_of_real_treebanks_equals_that_of_the_official_package() {
     compare_with_official(&files.map(|(folder, code)| beside(folder).join(format!("{code}-ud-dev.conllu"))));
 }
 
-/// At most 150 sentences of each file, so that it stays quick.
+/// Compares at most 150 sentences of each file, to save time.
 fn compare_with_official(files: &[PathBuf]) {
     let folder = tempfile::tempdir().unwrap();
     let mut compared = 0;
@@ -226,7 +225,7 @@ fn compare_with_official(files: &[PathBuf]) {
     assert_eq!(compared, 4 * files.len());
 }
 
-/// The text of a treebank cut into words by what its first sentences teach, each word attached to the one before it.
+/// The text of a treebank, split into words as learned from its first sentences, each word attached to the previous one.
 fn resplit(gold: &[Sentence]) -> Vec<Sentence> {
     let splits = Splits::learn(&gold[..gold.len() / 4]);
     let of_text = gold.iter().map(|sentence| {
@@ -269,7 +268,7 @@ fn assert_equal(ours: &Scores, official: &Value) {
         ("no_punct_clas", without.clas),
         ("no_punct_clas_subtypes", without.clas_subtypes),
     ] {
-        // The official evaluator cannot leave punctuation out where the words differ.
+        // The official evaluator cannot leave punctuation out if the words differ.
         let Some(theirs) = official.get(name) else { continue };
         let number = |place: usize| theirs[place].as_f64().unwrap();
         assert_eq!([score.correct, score.gold, score.system].map(|n| n as f64), [0, 1, 2].map(number), "{name}");

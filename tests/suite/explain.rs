@@ -1,4 +1,4 @@
-//! What an explanation says is true: it is checked against the stored vectors, one training edge at a time.
+//! Checks explanations against the stored vectors, one training edge at a time.
 
 use crate::sandbox::{Sandbox, stderr};
 use crate::what_is_needed::{EWT, beside, needs};
@@ -10,7 +10,7 @@ use citree::treebank::{Sentence, read_trees, starter};
 use citree::{Bundle, Rule, Task};
 use std::path::Path;
 
-/// All three rules, with settings at which each of them tells near edges from far ones.
+/// All three rules, with settings at which near edges count more than far ones.
 pub fn rules() -> [Rule; 3] {
     [Rule::sum(), Rule::nca(64.0).unwrap(), Rule::knn(5).unwrap()]
 }
@@ -26,7 +26,8 @@ fn explainer(sandbox: &Sandbox, rule: Rule) -> Explainer {
     bundle.explainer_with(&Settings { rule: Some(rule), ..Settings::default() }).unwrap()
 }
 
-/// Fast mode, its sums from the model and from the index, and the mode that looks at every training edge agree.
+/// Checks that fast mode, with sums from the model or from the index, agrees with the mode that compares with every
+/// training edge.
 fn modes_agree(bundle: &Path, sentences: &[Sentence], decodes: &[Decode]) {
     let bundle = Bundle::open(bundle).unwrap();
     for &decode in decodes {
@@ -109,7 +110,7 @@ fn a_citations_share_is_that_of_its_stored_vector() {
 }
 
 #[test]
-fn by_the_knn_rule_only_those_that_vote_are_said_to_count() {
+fn under_the_knn_rule_only_the_nearest_edges_count() {
     let sandbox = trained();
     let explainer = explainer(&sandbox, Rule::knn(7).unwrap());
     let sentences = &starter::dev()[..3];
@@ -142,7 +143,7 @@ fn roll_ups_add_up_to_the_score_and_to_the_margin_by_every_rule() {
                     let sum: f64 = roll_up.groups.iter().map(|group| group.evidence).sum();
                     close(sum, roll_up.evidence, sum);
                     close(roll_up.evidence, first.evidence, sum);
-                    // The root of a tree has one label only, and so no margin.
+                    // The root of a tree has only one possible label, so it has no margin.
                     assert_eq!(roll_up.margin.is_some(), rationale.runner_up.is_some());
                     let Some(whole) = roll_up.margin else { continue };
                     let margin: f64 = roll_up.groups.iter().filter_map(|group| group.margin).sum();

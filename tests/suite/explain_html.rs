@@ -1,4 +1,4 @@
-//! The page of explanations, as a reader uses it: in a real browser, by mouse, by keyboard and by link.
+//! The HTML page of explanations in a real browser: by mouse, by keyboard and by link.
 
 use crate::browser::Browser;
 use crate::sandbox::Sandbox;
@@ -8,7 +8,7 @@ use citree::explain::{By, Explanation, Options, html};
 use citree::treebank::{Reader, Sentence};
 use serde_json::json;
 
-/// A word that would take over the page if it were not shown as text; so would the `sent_id` of its sentence.
+/// A word that would run script if it were not escaped, like the `sent_id` of its sentence.
 const TREEBANK: &str = "\
 # sent_id = dev-1
 1\tThe\t_\t_\t_\t_\t2\tdet\t_\t_
@@ -23,7 +23,7 @@ const TREEBANK: &str = "\
 
 ";
 
-/// The sentences as a small model reads them; of the second, only the first word is explained.
+/// Explanations of the sentences by a small model. Of the second sentence, only the first word is explained.
 fn explained(sandbox: &Sandbox) -> Vec<Explanation> {
     sandbox.trained("t.citree");
     let explainer = Bundle::open(sandbox.path("t.citree")).unwrap().explainer().unwrap();
@@ -95,7 +95,7 @@ fn a_reader_opens_edges_by_mouse_keyboard_and_link_and_a_treebank_cannot_run_scr
     browser.open(&file, "#s1-e4");
     assert!(browser.shows("#s1-e4 .citations") && !browser.shows("#s1-e2"));
 
-    // A hostile treebank is text; what was not asked for says so; words run in their own direction.
+    // Hostile text is escaped, unexplained edges say so, and words have their own direction.
     browser.open(&file, "#s2-e1");
     assert_eq!(browser.run("return document.title"), "Two sentences");
     assert_eq!((browser.count("script"), browser.count("img")), (1, 0));
@@ -104,7 +104,7 @@ fn a_reader_opens_edges_by_mouse_keyboard_and_link_and_a_treebank_cannot_run_scr
     assert_eq!(browser.count("#s2 a.edge"), 1);
     assert!(browser.text("#s2 > header").contains("1 edge not explained here"));
 
-    // In print, and where scripts do not run, everything is shown.
+    // In print, and without scripts, everything is shown.
     browser.devtools("Emulation.setEmulatedMedia", json!({ "media": "print" }));
     assert!(browser.shows("#s1-e2 .citations") && browser.shows("#s1-e5 .citations"));
     browser.devtools("Emulation.setEmulatedMedia", json!({ "media": "" }));
@@ -130,7 +130,7 @@ fn even_script_that_escaping_missed_does_not_run() {
     assert_eq!(browser.run("return document.documentElement.className"), "js");
 }
 
-/// The page's own script runs; if not, this says which hash it needs.
+/// Checks that the page's own script runs. If not, the message has the hash that the policy needs.
 fn the_policy_names_the_script(browser: &Browser) {
     let hash = browser.run(
         "const script = new TextEncoder().encode(document.scripts[0].text);
@@ -142,7 +142,7 @@ fn the_policy_names_the_script(browser: &Browser) {
     assert_eq!(browser.run("return document.documentElement.className"), "js", "the script runs");
 }
 
-/// No word touches the next, and every label lies inside its arc: the widths that were guessed are wide enough.
+/// Checks that words do not touch and that labels lie inside their arcs, so that the estimated widths are sufficient.
 fn arcs_and_words_do_not_collide(browser: &Browser) {
     let collisions = browser.run(
         "const boxes = [...document.querySelectorAll('#s1 .word')].map(word => word.getBoundingClientRect());

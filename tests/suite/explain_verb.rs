@@ -1,4 +1,4 @@
-//! `citree explain` as a user runs it: every format, what it can be asked, and what it refuses.
+//! `citree explain` as a user runs it: every format, every option, and invalid options.
 
 use crate::sandbox::{Sandbox, stderr, stdout};
 use serde_json::Value;
@@ -17,7 +17,7 @@ fn explain(sandbox: &Sandbox, more: &[&str]) -> String {
 }
 
 #[test]
-fn text_names_sources_and_says_how_far_they_carry() {
+fn text_names_citations_and_their_coverage() {
     let sandbox = trained();
     let text = explain(&sandbox, &["--edge", "6", "--count", "3", "--by", "label", "--by", "genre"]);
     let in_one_line = text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -37,13 +37,13 @@ fn text_fits_the_width_it_is_given() {
         let mut command = sandbox.command(&["explain", "t.citree", "dev.conllu"]);
         let output = command.env("COLUMNS", width.to_string()).output().unwrap();
         let longest = stdout(&output).lines().map(|line| line.chars().count()).max().unwrap();
-        // Words are never cut, so that a long one may stand out.
+        // Words are never cut, so a long one can exceed the width.
         assert!(longest <= width + 24, "{longest} in {width}");
     }
 }
 
 #[test]
-fn json_is_as_its_schema_says() {
+fn json_matches_its_schema() {
     let sandbox = trained();
     let schema: Value = serde_json::from_str(include_str!("../../docs/explain.schema.json")).unwrap();
     let schema = jsonschema::validator_for(&schema).unwrap();
@@ -89,7 +89,7 @@ fn conllu_has_the_parse_and_the_citations_in_misc() {
 }
 
 #[test]
-fn only_suspicious_edges_are_explained_where_that_is_asked() {
+fn below_explains_only_doubtful_edges() {
     let sandbox = trained();
     let answer: Value =
         serde_json::from_str(explain(&sandbox, &["--format", "json", "--below", "0.9"]).trim()).unwrap();
@@ -102,7 +102,7 @@ fn only_suspicious_edges_are_explained_where_that_is_asked() {
 }
 
 #[test]
-fn what_if_and_flips_are_told() {
+fn what_if_and_flips_are_shown() {
     let sandbox = trained();
     let text = explain(&sandbox, &["--edge", "6", "--flip", "--without", first_sentence(&sandbox)]);
     assert!(text.contains("edges change"), "{text}");
@@ -112,7 +112,7 @@ fn what_if_and_flips_are_told() {
 }
 
 #[test]
-fn what_makes_no_sense_is_refused_and_nothing_is_written() {
+fn invalid_options_are_refused_and_nothing_is_written() {
     let sandbox = trained();
     for (more, expected) in [
         (&["--edge", "99"][..], "no word 99"),

@@ -1,4 +1,4 @@
-//! What would have to be missing: a flip set flips its decision, and with its last member back it does not.
+//! Flip sets: removing one changes its decision, and removing all but its last member does not.
 
 use crate::explain::rules;
 use crate::sandbox::{Sandbox, stderr, stdout};
@@ -11,11 +11,11 @@ use citree::{Bundle, Evidence, Task};
 use serde_json::Value;
 use std::collections::HashSet;
 
-/// Decisions are about a few words of a few sentences.
+/// Only a few words of a few sentences are tested.
 const SENTENCES: usize = 6;
 const WORDS: usize = 5;
 
-/// A decision that can be flipped: the side that won, the one that would win instead, and what has to be missing.
+/// A decision that can be flipped: the winning side, the side that would win instead, and the flip set.
 struct Flipped {
     chosen: Side,
     rival: Side,
@@ -35,7 +35,7 @@ fn flipped(explainer: &Explainer, analysis: &Analysis, word: usize) -> Vec<Flipp
     of_head.into_iter().chain(of_label).collect()
 }
 
-/// Calls `check` with every decision that can be flipped, by every rule, and tells how many there were by each.
+/// Calls `check` with every decision that can be flipped, under every rule. Returns their number for each rule.
 fn for_every_flip(check: impl Fn(&Explainer, &Flipped) -> usize) -> Vec<(String, usize)> {
     let sandbox = Sandbox::new();
     sandbox.trained("t.citree");
@@ -54,7 +54,7 @@ fn for_every_flip(check: impl Fn(&Explainer, &Flipped) -> usize) -> Vec<(String,
     checked.to_vec()
 }
 
-/// Whether what was chosen is still ahead, or level, by what is left.
+/// Whether the chosen side still wins, or ties, under the remaining evidence.
 fn stays(explainer: &Explainer, flipped: &Flipped, left: &Evidence) -> bool {
     let total = |side| left.total(weighing(explainer), side).unwrap();
     total(&flipped.chosen) >= total(&flipped.rival)
@@ -79,7 +79,7 @@ fn a_set_of_edges_flips_the_decision_and_one_edge_fewer_does_not() {
 fn a_set_of_sentences_flips_the_decision_and_one_sentence_fewer_does_not() {
     let checked = for_every_flip(|explainer, flipped| {
         let set = &flipped.set;
-        // Of a larger set only the first are named.
+        // Only the first sentences of a larger set are named.
         if set.sentences != Some(set.first_sentences.len()) {
             return 0;
         }
@@ -96,7 +96,7 @@ fn a_set_of_sentences_flips_the_decision_and_one_sentence_fewer_does_not() {
 }
 
 #[test]
-fn where_no_sentences_are_named_those_of_the_edges_do_not_flip_the_decision_either() {
+fn if_no_sentence_set_is_found_the_sentences_of_the_edges_do_not_flip_the_decision_either() {
     for_every_flip(|explainer, flipped| {
         let sentence = |edge: &u32| explainer.edges().record(*edge).unwrap().sentence;
         let sentences: HashSet<u32> = flipped.set.removed.iter().map(sentence).collect();
@@ -141,7 +141,7 @@ fn without_the_sentences_that_explain_names_the_word_gets_another_head() {
 }
 
 #[test]
-fn a_head_that_the_tree_forces_is_called_forced_and_needs_nothing_to_be_missing() {
+fn a_head_that_the_tree_forces_is_called_forced_and_has_no_flip_set() {
     let sandbox = Sandbox::new();
     sandbox.trained("t.citree");
     let bundle = Bundle::open(sandbox.path("t.citree")).unwrap();

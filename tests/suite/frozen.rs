@@ -45,7 +45,7 @@ fn an_old_bundle_parses_and_explains_as_it_did() {
 }
 
 #[test]
-fn an_old_bundle_is_whole_and_tells_what_it_is() {
+fn an_old_bundle_is_verified_and_described() {
     let sandbox = thawed();
     run(&sandbox, &["verify", "en.citree"]);
     let info: Value = serde_json::from_str(&run(&sandbox, &["info", "en.citree", "--format", "json"])).unwrap();

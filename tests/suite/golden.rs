@@ -1,5 +1,5 @@
-//! Whole outputs of the command line against the files in `tests/golden/`. Numbers are replaced, so that the files hold
-//! on every processor. `CITREE_BLESS=1 cargo test --test suite golden` writes them anew.
+//! Compares whole outputs of the command line with the files in `tests/golden/`. Numbers are replaced, so that the files
+//! are the same on every processor. `CITREE_BLESS=1 cargo test --test suite golden` writes them again.
 
 mod compare;
 
@@ -20,7 +20,7 @@ fn sandbox() -> Sandbox {
 fn help_of_every_verb() {
     let sandbox = sandbox();
     let help = stdout(&sandbox.citree(&["--help"]));
-    // However they are grouped: what begins an indented line and has a help of its own is a verb.
+    // A verb is any word that starts an indented line and has its own help, however verbs are grouped.
     let words: BTreeSet<&str> = help.lines().filter_map(|line| line.strip_prefix("  ")?.split(' ').next()).collect();
     let is_verb = |word: &&str| {
         let plain = !word.is_empty() && word.chars().all(|c| c.is_ascii_lowercase()) && *word != "help";
@@ -37,7 +37,7 @@ fn help_of_every_verb() {
 }
 
 #[test]
-fn parses_to_look_at() {
+fn parses_as_arcs_and_as_conllu() {
     let sandbox = sandbox();
     let mut goldens = Goldens::new("parse", &sandbox);
     goldens.check("arcs", &["parse", "en.citree", "one.txt", "--text", "--format", "arcs"]);
@@ -68,7 +68,7 @@ fn explanations_in_the_terminal() {
 }
 
 #[test]
-fn what_a_bundle_is_and_whether_it_is_whole() {
+fn info_and_verify_of_bundles() {
     let sandbox = sandbox();
     sandbox.trained("new.citree");
     let mut goldens = Goldens::new("bundle", &sandbox);
@@ -76,7 +76,7 @@ fn what_a_bundle_is_and_whether_it_is_whole() {
     goldens.check("info-old", &["info", "en.citree"]);
     goldens.check("info-without-index", &["info", "bare.citree"]);
     goldens.check("verify", &["verify", "new.citree"]);
-    // The frozen one, whose checksums are the same everywhere.
+    // The frozen bundle has the same checksums everywhere.
     let labels = sandbox.path("en.citree/index/gen-000001/labels");
     let mut bytes = std::fs::read(&labels).unwrap();
     bytes[5000] ^= 1;

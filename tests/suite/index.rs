@@ -1,4 +1,4 @@
-//! The index of a bundle as a user meets it: built by training, shown, verified, searched, and refused when unfit.
+//! The index of a bundle as a user sees it: built by training, shown, verified, searched, and refused if invalid.
 
 use crate::sandbox::{Sandbox, stderr, stdout};
 use citree::treebank::starter;
@@ -54,7 +54,7 @@ fn a_gold_edge_that_was_trained_on_is_its_own_nearest_neighbour() {
         assert!(nearest["similarity"].as_f64().unwrap() > 0.99999, "{edge}");
         itself += usize::from(["sent_id", "dependent", "head", "label"].iter().all(|key| nearest[key] == edge[key]));
     }
-    // Sentences that begin alike, word for word, may share vectors.
+    // Sentences with the same first words can share vectors.
     assert!(itself * 10 >= found.len() * 9, "{itself} of {}", found.len());
     let others = lines(&sandbox, &["neighbors", "t.citree", "train.conllu", "--gold", "--others", "--count", "3"]);
     let hits = |edge: &Value| edge["neighbors"].as_array().unwrap().clone();
@@ -83,7 +83,7 @@ fn neighbours_of_predicted_edges_are_those_of_the_parse() {
 }
 
 #[test]
-fn all_formats_say_the_same() {
+fn all_formats_have_the_same_content() {
     let sandbox = trained();
     let args = ["neighbors", "t.citree", "dev.conllu", "--exact", "--count", "4"];
     let as_lines = lines(&sandbox, &args);

@@ -1,4 +1,4 @@
-//! The laboratory: every experiment of the paper, at a small size, and its figures against those of the other verbs.
+//! The laboratory: runs every experiment of the paper at a small size and compares its figures with those of other verbs.
 
 use crate::sandbox::{Sandbox, TINY, stderr, stdout};
 use citree::Bundle;
@@ -70,7 +70,7 @@ fn the_whole_laboratory_runs_on_the_starter_treebank_and_its_figures_are_those_o
     deciding_by_instances_takes_the_weights_model_with_its_support(&sandbox, &lab);
     every_citation_is_counted_once(&lab);
     all_support_is_what_the_systems_decide_by(&lab);
-    what_was_done_is_not_done_again(&sandbox, &args);
+    finished_work_is_not_repeated(&sandbox, &args);
 }
 
 fn the_six_systems_score_as_trained_bundles_do(sandbox: &Sandbox, lab: &Path) {
@@ -166,7 +166,7 @@ fn all_support_is_what_the_systems_decide_by(lab: &Path) {
     }
 }
 
-fn what_was_done_is_not_done_again(sandbox: &Sandbox, args: &[&str]) {
+fn finished_work_is_not_repeated(sandbox: &Sandbox, args: &[&str]) {
     let path = |name: &str| sandbox.path("lab").join(name);
     let files = |name: &str| {
         let mut found = Vec::new();
@@ -193,7 +193,7 @@ fn what_was_done_is_not_done_again(sandbox: &Sandbox, args: &[&str]) {
 
 #[cfg(unix)]
 #[test]
-fn an_experiment_stopped_by_ctrl_c_goes_on_with_the_same_command_to_the_same_figures() {
+fn an_experiment_stopped_by_ctrl_c_continues_with_the_same_command_to_the_same_figures() {
     let sandbox = sandbox();
     sandbox.write("tiny.toml", &TINY.replace("epochs = 3", "epochs = 8"));
     let args = [&asking("subclass", "stopped")[..], &["--seeds", "1"]].concat();
@@ -219,7 +219,7 @@ fn an_experiment_stopped_by_ctrl_c_goes_on_with_the_same_command_to_the_same_fig
 }
 
 #[test]
-fn what_a_treebank_or_a_configuration_does_not_allow_is_refused_with_a_reason() {
+fn unsupported_treebanks_and_configurations_are_refused_with_a_reason() {
     let sandbox = sandbox();
     sandbox.write_treebank("train.conllu", &starter::train()[..30]);
     sandbox.write_treebank("dev.conllu", &starter::dev()[..8]);
@@ -252,7 +252,7 @@ fn a_dev_set_that_changed_is_measured_again_and_the_models_are_kept() {
     assert_eq!(tested(&sandbox).len(), 4, "two genres, their average and the source");
     let models = || std::fs::read_dir(sandbox.path("lab/trained/1")).unwrap().count();
     assert_eq!(models(), 1);
-    // A genre more to test on: nothing that was learnt from changes.
+    // Adds a genre to test on. The data that the models learned from does not change.
     sandbox.write_treebank("dev.conllu", &starter::dev()[..32]);
     let after = tested(&sandbox);
     assert_eq!(after.len(), 5, "{after:?}");
@@ -261,7 +261,7 @@ fn a_dev_set_that_changed_is_measured_again_and_the_models_are_kept() {
 }
 
 #[test]
-fn names_that_tell_of_no_genre_leave_domains_out_and_test_support_on_the_whole_dev_set() {
+fn sent_ids_without_genres_leave_domains_out_and_test_support_on_the_whole_dev_set() {
     let sandbox = sandbox();
     let renamed = |name: &str, sentences: &[citree::treebank::Sentence]| {
         let mut sentences = sentences.to_vec();

@@ -1,4 +1,4 @@
-//! The paper's promise: comparing with the summed support predicts what comparing with every training edge predicts.
+//! Comparing with the summed support gives the same predictions as comparing with every training edge, as in the paper.
 
 use crate::sandbox::Sandbox;
 use candle_core::{Device, Tensor};

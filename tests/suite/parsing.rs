@@ -1,4 +1,4 @@
-//! Parsing: trees come out, input is kept, bad input is refused, the batch never matters.
+//! Parsing: results are trees, other columns are kept, bad input is refused, and the batch does not change a parse.
 
 use crate::sandbox::{Sandbox, stderr, stdout};
 use citree::Bundle;
@@ -121,7 +121,7 @@ fn a_missing_damaged_or_foreign_bundle_is_an_error_that_says_what_to_do() {
 }
 
 #[test]
-fn the_presets_are_valid_and_the_bundle_tells_how_it_was_trained() {
+fn a_bundle_stores_its_configuration_and_its_learning_curve() {
     let sandbox = Sandbox::new();
     sandbox.trained("t.citree");
     let text = std::fs::read_to_string(sandbox.path("t.citree/model/config.toml")).unwrap();

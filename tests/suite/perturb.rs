@@ -1,4 +1,4 @@
-//! Sentences with seeded errors, as a parser or a tokeniser might make them; what comes out is still a tree.
+//! Sentences with seeded errors, as a parser or a tokenizer can make them. The results are still trees.
 
 use citree::treebank::Sentence;
 
@@ -83,7 +83,7 @@ impl Draft {
         }
     }
 
-    /// Cuts a token of one word in two: into tokens, or into the words of a multiword token.
+    /// Splits a token of one word in two: into tokens, or into the words of a multiword token.
     fn cut(&mut self, place: usize, multiword: bool) {
         let Token { form, nodes } = self.tokens[place].clone();
         let middle = form.char_indices().map(|(at, _)| at).nth(form.chars().count() / 2).unwrap_or(0);
@@ -100,7 +100,7 @@ impl Draft {
         }
     }
 
-    /// Makes one word of `count` tokens; the highest node of theirs takes over the dependents of the others.
+    /// Joins `count` tokens into one word. Their highest node takes over the dependents of the others.
     fn fuse(&mut self, place: usize, count: usize) {
         let fused: Vec<Token> = self.tokens[place..(place + count).min(self.tokens.len())].to_vec();
         let nodes: Vec<usize> = fused.iter().flat_map(|token| token.nodes.clone()).collect();

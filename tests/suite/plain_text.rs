@@ -1,4 +1,4 @@
-//! Plain text is cut into words nearly as the treebank's own annotators did it.
+//! Plain text is split into words almost as in the treebank.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
@@ -8,7 +8,7 @@ use citree::evaluate::evaluate;
 use citree::treebank::{Sentence, Splits, read_all};
 use std::path::Path;
 
-/// How well the text of a dev file is cut into words by what the train file teaches: F1 of words.
+/// The F1 of words when the text of a dev file is split as learned from the train file.
 fn word_f1(treebank: &str, code: &str) -> f64 {
     let folder = beside(treebank);
     let read = |part: &str| read_all(&folder.join(format!("{code}-ud-{part}.conllu"))).unwrap();
@@ -24,14 +24,14 @@ fn word_f1(treebank: &str, code: &str) -> f64 {
 }
 
 #[test]
-fn english_text_is_cut_as_in_ewt() {
+fn english_text_is_split_as_in_ewt() {
     needs!(EWT);
     let f1 = word_f1(EWT, "en_ewt");
     assert!(f1 > 0.990, "{f1}");
 }
 
 #[test]
-fn turkish_text_is_cut_as_in_imst() {
+fn turkish_text_is_split_as_in_imst() {
     needs!(IMST);
     let f1 = word_f1(IMST, "tr_imst");
     assert!(f1 > 0.982, "{f1}");
@@ -90,7 +90,7 @@ fn no_character_of_any_line_is_lost() {
 }
 
 #[test]
-fn a_line_of_a_megabyte_without_a_space_is_cut_like_any_other() {
+fn a_line_of_a_megabyte_without_a_space_is_split_like_any_other() {
     let line = "a.b-".repeat(1 << 18);
     assert!(Splits::learn(&[]).split(&line).words().len() > 1 << 18);
 }

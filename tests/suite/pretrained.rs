@@ -1,4 +1,4 @@
-//! Word vectors, BERT and a shared encoder, as a user brings them: trained, resumed, parsed, explained, checked.
+//! Word vectors, BERT and a shared encoder, as a user gives them: train, resume, parse, explain, verify.
 
 use crate::sandbox::{Sandbox, model_files, stderr, stdout};
 use candle_core::Device;
@@ -40,7 +40,7 @@ fn train(sandbox: &Sandbox, bundle: &str, more: &[&str]) {
 const VECTORS: [&str; 2] = ["--word-vectors", "words.txt"];
 const BERT: [&str; 2] = ["--bert", "bert"];
 
-/// Every way to bring pretrained input.
+/// Every combination of options for pretrained input.
 fn ways() -> Vec<Vec<&'static str>> {
     let both = [VECTORS, BERT].concat();
     vec![
@@ -106,7 +106,7 @@ fn fast_mode_decides_as_all_training_edges_together_with_every_kind_of_input() {
                 let fast = &fast[(word - 1) * n..][..n];
                 fast.iter().zip(&explained).for_each(|(a, b)| assert!((a - b).abs() < 2e-3, "{way:?} {a} {b}"));
                 let (ours, theirs) = (best(fast, Some(word)), best(&explained, Some(word)));
-                // Two heads may be as good as equal.
+                // Two heads can be almost tied.
                 assert!(ours == theirs || (explained[ours] - explained[theirs]).abs() < 2e-3, "{way:?}");
             }
         }
@@ -140,7 +140,7 @@ fn explanations_cite_the_index_of_the_model_that_reads_the_same_input() {
     let sandbox = sandbox();
     train(&sandbox, "t.citree", &[&VECTORS[..], &BERT, &["--share-encoder"]].concat());
     let explainer = Bundle::open(sandbox.path("t.citree")).unwrap().explainer().unwrap();
-    // A training sentence finds itself: its states from the cache, when it was indexed, are those computed now.
+    // A training sentence finds itself: the cached states used for indexing equal those computed now.
     let sentences = read_trees(&sandbox.path("train.conllu")).unwrap();
     let explained = explainer.explain(&sentences, &Options::default()).unwrap();
     let mut itself = 0;
@@ -194,7 +194,7 @@ fn a_shared_encoder_with_bert_stopped_by_ctrl_c_resumes_to_the_same_bytes() {
 }
 
 #[test]
-fn a_bundle_is_whole_by_itself_unless_bert_is_referred_to_whose_change_is_then_noticed() {
+fn a_bundle_is_self_contained_unless_it_refers_to_bert_and_then_a_changed_bert_is_refused() {
     let sandbox = sandbox();
     train(&sandbox, "own.citree", &BERT);
     train(&sandbox, "far.citree", &[&BERT[..], &["--bert-by-reference"]].concat());
@@ -221,7 +221,7 @@ fn verify_finds_a_changed_word_vector_or_bert_file() {
         let path = sandbox.path("t.citree/pretrained").join(name);
         let whole = std::fs::read(&path).unwrap();
         let mut changed = whole.clone();
-        // A byte of the rows, which lie behind the header.
+        // A byte of the rows, which follow the header.
         let at = if name == "words.vectors" { 1024 } else { whole.len() - 3 };
         changed[at] ^= 1;
         std::fs::write(&path, &changed).unwrap();
@@ -254,13 +254,13 @@ fn unseen_words_profit_from_the_whole_table_of_vectors() {
         let model = model.heads.edges.states(&Batch::new(&[&numbered[0]]), None).unwrap();
         model.head.to_vec2::<f32>().unwrap()
     };
-    // Both are unknown to the treebank, and spelt with characters that it has not: only one has a vector.
+    // Neither word nor its characters are in the treebank. Only one of the words has a vector.
     assert_eq!(states("ŷŷŷ"), states("ẑẑẑ"));
     assert_ne!(states("ŷŷŷ"), states("ẏẏẏ"));
 }
 
 #[test]
-fn what_cannot_be_read_is_refused_with_what_to_do() {
+fn unreadable_input_is_refused_with_a_remedy() {
     let sandbox = sandbox();
     sandbox.write("bad.txt", "the 1 2 3\nof 1 x 3\n");
     for (more, expected) in [

@@ -1,4 +1,4 @@
-//! A folder to run citree in, with a tiny treebank and a tiny configuration at hand.
+//! A folder to run citree in, with a tiny treebank and a tiny configuration.
 
 use crate::trained;
 use citree::treebank::{Sentence, starter, write_sentence};
@@ -9,7 +9,7 @@ use std::process::{Command, Output, Stdio};
 pub const TINY: &str =
     "lstm_units = 12\nedge_dim = 16\nword_dim = 10\nchar_dim = 6\nchar_filters = 6\nepochs = 3\nmin_count = 1\n";
 
-/// A temporary folder that is gone with its test.
+/// A temporary folder that is removed with its test.
 pub struct Sandbox {
     folder: tempfile::TempDir,
 }
@@ -50,7 +50,7 @@ impl Sandbox {
         self.command(args).output().unwrap()
     }
 
-    /// Runs citree with something on its standard input.
+    /// Runs citree with this text on standard input.
     pub fn citree_with_input(&self, args: &[&str], input: &str) -> Output {
         use std::io::Write;
         let mut child =
@@ -74,7 +74,7 @@ impl Sandbox {
         trained::copy(self, options, &self.path(bundle));
     }
 
-    /// A bundle that is trained here and now, for tests of training itself.
+    /// A bundle that is trained now and not shared, for tests of training itself.
     pub fn train_anew(&self, bundle: &str, options: &[&str]) {
         let output = self.citree(&[&self.training(bundle)[..], options].concat());
         assert_eq!(output.status.code(), Some(0), "{options:?}: {}", stderr(&output));

@@ -1,4 +1,4 @@
-//! The API as programs use it: the same answers as the command line, in the form that its description promises.
+//! The API as programs use it: the same results as the command line, in the format of the OpenAPI document.
 
 use crate::sandbox::{Sandbox, stderr, stdout};
 use crate::server::{Answer, Server};
@@ -21,7 +21,7 @@ fn citree(sandbox: &Sandbox, arguments: &[&str], input: &str) -> String {
 }
 
 #[test]
-fn the_description_in_docs_is_the_one_the_program_makes() {
+fn the_openapi_document_in_docs_is_the_generated_one() {
     let made = format!("{:#}\n", citree::serve::openapi());
     let kept = include_str!("../../docs/openapi.json");
     if made != kept {
@@ -32,7 +32,7 @@ fn the_description_in_docs_is_the_one_the_program_makes() {
 }
 
 #[test]
-fn every_answer_is_as_the_description_says() {
+fn every_answer_matches_the_openapi_document() {
     let (_sandbox, server) = served();
     let document = server.get("/openapi.json").json();
     assert_eq!(document, citree::serve::openapi());
@@ -64,7 +64,7 @@ fn every_answer_is_as_the_description_says() {
     fits(server.get("/v1/sentences/3"), "/v1/sentences/{id}", "get");
     fits(server.get("/v1/sentences?find=the&from=1&count=3"), "/v1/sentences", "get");
     fits(server.get("/readyz"), "/readyz", "get");
-    // A wrong answer would be found: nothing here fits something else's form.
+    // The check detects wrong answers: none of these matches another schema.
     assert!(!schema("/v1/parse", "post").is_valid(&server.get("/readyz").json()));
     let described: Vec<&String> = document["paths"].as_object().unwrap().keys().collect();
     for path in &described {
@@ -201,7 +201,7 @@ fn the_treebank_can_be_read_from_end_to_end() {
 }
 
 #[test]
-fn what_cannot_be_met_is_said_as_problem_json_with_what_to_do() {
+fn refused_requests_get_problem_json_with_a_remedy() {
     let (_sandbox, server) = served();
     let json = [("content-type", "application/json")];
     for (path, body, status, detail) in [
@@ -255,7 +255,7 @@ fn what_cannot_be_met_is_said_as_problem_json_with_what_to_do() {
 }
 
 #[test]
-fn a_system_that_decides_by_weights_is_parsed_with_and_says_why_it_cannot_be_explained() {
+fn a_system_that_decides_by_weights_parses_and_says_why_it_cannot_explain() {
     let sandbox = Sandbox::new();
     sandbox.trained_with("w.citree", &["--system", "WWd"]);
     let server = Server::start(&sandbox, "w.citree", &[]);

@@ -1,5 +1,5 @@
-//! The served page, as a person uses it, in a real browser. With `CITREE_SCREENSHOTS` set to a folder the same steps leave
-//! the pictures of the documents there, of the bundle that `CITREE_PAGE_BUNDLE` names, if it does.
+//! The served page in a real browser. If `CITREE_SCREENSHOTS` names a folder, the tests write the pictures of the
+//! documentation to it. `CITREE_PAGE_BUNDLE` names the bundle to serve; by default it is the frozen one.
 
 use crate::browser::Browser;
 use crate::frozen::thawed;
@@ -11,7 +11,7 @@ use serde_json::json;
 use std::path::PathBuf;
 
 const TEXT: &str = "Anna didn't find the old letters in the kitchen.";
-/// The word whose edge is looked at.
+/// The word whose edge is explained.
 const WORD: &str = "10";
 
 fn served() -> (Sandbox, Server) {
@@ -35,13 +35,13 @@ fn picture(browser: &Browser, name: &str, width: u32, height: u32) {
     browser.devtools("Emulation.clearDeviceMetricsOverride", json!({}));
 }
 
-/// The address of the page as a stranger would open it.
+/// The address of the page, to open it again.
 fn address(browser: &Browser) -> String {
     browser.run("return location.href").as_str().unwrap().to_string()
 }
 
 const PANEL: &str = "document.querySelector('#panel .citations li')";
-/// Whether the edge that the address names is the one that is open, with its neighbours.
+/// Whether the edge in the address is open, with its neighbours.
 const OPEN: &str = "document.querySelector('#result .panel h3') && new URLSearchParams(location.hash.slice(1)).get('word') \
                     === document.querySelector('#result a.edge.open')?.dataset.edge";
 const TREE: &str = "document.querySelectorAll('#result a.edge').length";
@@ -95,7 +95,7 @@ fn a_sentence_is_typed_an_edge_clicked_its_sources_read_and_the_link_shared() {
     browser.click("#panel > div > .sides section:last-child a.why");
     browser.wait_for("document.querySelector('#panel .contrast h4')?.textContent.includes('label of')");
 
-    // The address leads a stranger to the same; back leads back.
+    // The address opens the same view, and the back button goes back.
     let shared = address(&browser);
     browser.visit(&shared);
     browser.wait_for("document.querySelector('#panel .contrast h4')");
@@ -122,7 +122,7 @@ fn a_sentence_is_typed_an_edge_clicked_its_sources_read_and_the_link_shared() {
 }
 
 #[test]
-fn what_was_typed_or_loaded_is_kept_and_can_be_taken_away() {
+fn typed_and_loaded_text_is_kept_and_can_be_downloaded() {
     needs!(BROWSER);
     let browser = Browser::start();
     let (_sandbox, server) = served();
@@ -132,16 +132,16 @@ fn what_was_typed_or_loaded_is_kept_and_can_be_taken_away() {
     browser.run("document.querySelector('.skip').click()");
     assert_eq!(browser.run("return document.activeElement.id"), "result");
     assert!(browser.shows("#panel .citations"), "skipping to the result takes nothing away");
-    // A rule chosen after typing is meant for what was typed.
+    // A rule chosen after typing applies to the typed text.
     browser.run("document.querySelector('#text').value = 'Tom sleeps well.'");
     browser.run("document.querySelector('#rule').value = 'nca'; document.querySelector('#rule').dispatchEvent(new Event('change'))");
     browser.wait_for(
         "document.querySelector('#result header')?.textContent.includes('exp(256') && location.hash.includes('Tom')",
     );
-    // Numbers that cannot be are refused where they are typed.
+    // Invalid numbers are refused in their input fields.
     browser.run("document.querySelector('#count').value = 0; document.querySelector('#count').dispatchEvent(new Event('change'))");
     assert!(!address(&browser).contains("k=0"));
-    // CoNLL-U keeps its columns, and a name of its own, in what is downloaded.
+    // Downloads keep the columns and the sent_id of CoNLL-U.
     browser.run("window.saved = []; URL.createObjectURL = blob => { saved.push(blob); return 'blob:none' }; document.querySelector('#count').value = 5");
     let conllu = "# sent_id = my-1\n# text = Don't!\n1-2\tDon't\t_\t_\t_\t_\t_\t_\t_\tSpaceAfter=No\n1\tDo\tdo\tAUX\t_\t_\t_\t_\t_\t_\n2\tn't\tnot\tPART\t_\t_\t_\t_\t_\t_\n3\t!\t!\tPUNCT\t_\t_\t_\t_\t_\t_\n\n";
     browser.run(&format!(
@@ -162,7 +162,7 @@ fn what_was_typed_or_loaded_is_kept_and_can_be_taken_away() {
     );
     assert!(text(1).contains("\"sent_id\":\"my-1\""));
     assert!(text(2).starts_with("<svg") && text(3).starts_with("<!DOCTYPE html>"));
-    // Addresses with nonsense in them show what of them makes sense, and say what does not.
+    // Invalid parts of an address are ignored or reported.
     browser.visit(&server.url("/#text=It+rained.&rule=bogus&k=many&edge=none"));
     browser.wait_for(&format!("{TREE} === 3"));
     assert_eq!((browser.text("#alert"), browser.shows("#panel")), (String::new(), false));
@@ -174,7 +174,7 @@ fn what_was_typed_or_loaded_is_kept_and_can_be_taken_away() {
 }
 
 #[test]
-fn from_a_citation_one_wanders_through_the_treebank() {
+fn citations_lead_to_training_sentences_and_from_there_to_neighbours() {
     needs!(BROWSER);
     let browser = Browser::start();
     let (_sandbox, server) = served();
@@ -205,7 +205,7 @@ fn from_a_citation_one_wanders_through_the_treebank() {
     browser.visit(&address(&browser));
     browser.wait_for(OPEN);
     assert_eq!(browser.text("#result .training h2"), second, "a link to a training edge lasts");
-    // By what is in it.
+    // Find a sentence by its text.
     browser.click("#to-treebank");
     browser.wait_for("document.querySelectorAll('#result .found li').length === 20");
     browser.type_into("#find", starter::train()[30].text().unwrap());
@@ -240,7 +240,7 @@ fn a_file_of_sentences_shows_where_to_look_and_keeps_their_words() {
 }
 
 #[test]
-fn it_can_be_used_by_keyboard_in_the_dark_on_a_phone_and_from_right_to_left() {
+fn the_page_works_by_keyboard_in_dark_mode_on_a_phone_and_from_right_to_left() {
     needs!(BROWSER);
     let browser = Browser::start();
     let (_sandbox, server) = served();
@@ -263,7 +263,7 @@ fn it_can_be_used_by_keyboard_in_the_dark_on_a_phone_and_from_right_to_left() {
                    !(one.textContent.trim() || one.labels?.length || one.getAttribute('aria-label'))).map(one => one.outerHTML)";
     assert_eq!(browser.run(unnamed), json!([]), "everything that can be used has a name");
 
-    // In the dark.
+    // In dark mode.
     let ground = "return getComputedStyle(document.body).backgroundColor";
     let dark = |scheme: &str| {
         let features = json!([{ "name": "prefers-color-scheme", "value": scheme }]);
@@ -347,7 +347,7 @@ fn a_hostile_treebank_and_a_hostile_sentence_are_text() {
     assert!(browser.text("#result .found li").contains("<img src=x"));
     assert_eq!((browser.count("body script"), browser.count("body img"), browser.count("body b[onclick]")), (0, 0, 0));
     assert_ne!(browser.run("return document.title"), "taken");
-    // Even where escaping had missed something, nothing would run.
+    // Even unescaped script would not run.
     browser.run("document.body.insertAdjacentHTML('beforeend', '<img src=x onerror=\"document.title = `taken`\">')");
     browser.wait_for("document.querySelector('body img').complete");
     assert_ne!(browser.run("return document.title"), "taken");

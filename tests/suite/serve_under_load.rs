@@ -1,4 +1,4 @@
-//! A server among clients that ask for too much, too slowly or all at once, and while it is told to stop or to change.
+//! The server under load: clients that ask for too much, too slowly or all at once, a stop, and a new index.
 
 use crate::sandbox::{Sandbox, stderr};
 use crate::server::{Server, eventually, rest};
@@ -59,7 +59,7 @@ fn bodies_words_sentences_and_counts_have_limits_that_are_named() {
         assert!(answer.json()["detail"].as_str().unwrap().contains(detail), "{answer:?}");
     }
     assert_eq!(server.post("/v1/explain", &json!({ "text": words(400), "count": 20 })).status, 200);
-    // Without a length, the size is known only when it has come.
+    // Without a length, the size is known only at the end.
     let chunk = format!("4000\r\n{}\r\n", "x".repeat(0x4000));
     let chunked =
         format!("{}{}0\r\n\r\n", head("POST", "/v1/parse", "transfer-encoding: chunked\r\n\r\n"), chunk.repeat(4));
@@ -86,7 +86,7 @@ fn an_answer_has_a_limit_too() {
 #[test]
 fn clients_that_stop_sending_are_cut_off() {
     let (_sandbox, server) = served(&["--timeout", "1"]);
-    // Headers that never end, even if they trickle on.
+    // Headers that never end, even if more bytes keep coming.
     let mut stream = server.connect();
     stream.write_all(b"POST /v1/parse HTTP/1.1\r\nhost: local").unwrap();
     trickle(&stream, b"h");
@@ -97,7 +97,7 @@ fn clients_that_stop_sending_are_cut_off() {
     trickle(&stream, b"a");
     let answer = rest(&mut stream);
     assert!(answer.starts_with("HTTP/1.1 408") && answer.contains("did not come within 1 s"), "{answer}");
-    // A connection on which nothing follows.
+    // A connection without another request.
     let mut stream = server.connect();
     stream.write_all(b"GET /livez HTTP/1.1\r\nhost: localhost\r\n\r\n").unwrap();
     assert!(rest(&mut stream).starts_with("HTTP/1.1 200"));
@@ -106,7 +106,7 @@ fn clients_that_stop_sending_are_cut_off() {
     assert_eq!(server.get("/livez").status, 200);
 }
 
-/// Goes on sending a byte now and then, as long as somebody takes it.
+/// Sends a byte at intervals while the connection accepts it.
 fn trickle(stream: &TcpStream, byte: &'static [u8]) {
     let mut stream = stream.try_clone().unwrap();
     std::thread::spawn(move || {
@@ -120,7 +120,7 @@ fn trickle(stream: &TcpStream, byte: &'static [u8]) {
 }
 
 #[test]
-fn more_connections_than_there_is_room_for_are_turned_away() {
+fn connections_beyond_the_limit_get_503() {
     let (_sandbox, server) = served(&["--max-connections", "2"]);
     let open: Vec<TcpStream> = (0..2)
         .map(|_| {
@@ -142,7 +142,7 @@ fn more_connections_than_there_is_room_for_are_turned_away() {
 }
 
 #[test]
-fn too_much_at_once_is_shed_with_503_and_the_rest_is_answered() {
+fn an_overloaded_server_answers_503_to_some_requests_and_answers_the_rest() {
     let sandbox = Sandbox::new();
     sandbox.trained("t.citree");
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -174,7 +174,7 @@ fn too_much_at_once_is_shed_with_503_and_the_rest_is_answered() {
 }
 
 #[test]
-fn whoever_asks_at_the_same_time_gets_what_they_would_get_alone() {
+fn simultaneous_requests_get_the_same_answers_as_single_ones() {
     let (sandbox, server) = served(&[]);
     let sentences = citree::treebank::read_all(&sandbox.path("train.conllu")).unwrap();
     let bodies: Vec<Value> = sentences
@@ -186,7 +186,7 @@ fn whoever_asks_at_the_same_time_gets_what_they_would_get_alone() {
         .collect();
     let ask = |body: &Value| server.post("/v1/explain", body).json()["sentences"][0].clone();
     let alone: Vec<Value> = bodies.iter().map(ask).collect();
-    // In company a product of matrices is added up in another order: the last digits differ, and a tie may fall otherwise.
+    // Results can differ in the last digits between batch sizes, so a tie can be decided differently.
     let (mut words, mut other) = (0, 0);
     for _ in 0..2 {
         let together: Vec<Value> = std::thread::scope(|scope| {
@@ -228,7 +228,7 @@ fn sigterm_finishes_open_requests_and_exits_with_0() {
     let mut open = server.connect();
     let more = format!("content-length: {}\r\n\r\n{first}", body.len());
     open.write_all(head("POST", "/v1/explain", &more).as_bytes()).unwrap();
-    // Others are asking all the time: what they get, they get whole, and then nothing more.
+    // Other clients send requests all the time. Each answer they get is complete, until the server ends.
     let going = Arc::new(AtomicBool::new(true));
     let clients: Vec<_> = (0..4)
         .map(|_| {
@@ -304,7 +304,7 @@ fn a_new_index_is_served_without_a_restart_and_without_a_failed_request() {
     assert_eq!(server.get("/v1/edges/1?generation=1").status, 409);
     assert_eq!(server.get("/readyz").json()["sentences"], 20);
 
-    // One that cannot be opened changes nothing but what is said.
+    // A generation that cannot be opened is reported and not served.
     std::fs::write(sandbox.path("t.citree/index/CURRENT"), "gen-000009\n").unwrap();
     eventually("a word about it", || {
         std::fs::read_to_string(sandbox.path("stderr"))
@@ -317,7 +317,7 @@ fn a_new_index_is_served_without_a_restart_and_without_a_failed_request() {
 }
 
 #[test]
-fn every_answer_is_guarded_and_other_sites_are_not_answered() {
+fn every_answer_has_security_headers_and_other_sites_are_refused() {
     let (_sandbox, server) = served(&["--host", "parser.example"]);
     for path in ["/", "/page.js", "/readyz", "/nothing", "/v1/parse"] {
         let answer = server.get(path);
@@ -344,7 +344,7 @@ fn every_answer_is_guarded_and_other_sites_are_not_answered() {
 }
 
 #[test]
-fn what_cannot_be_served_is_said_before_anything_is() {
+fn problems_of_the_bundle_or_the_address_are_reported_at_the_start() {
     let sandbox = Sandbox::new();
     let missing = sandbox.citree(&["serve", "no.citree", "--listen", "127.0.0.1:0"]);
     assert_eq!(missing.status.code(), Some(2));

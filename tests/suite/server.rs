@@ -1,4 +1,4 @@
-//! A running `citree serve` on a free port of this machine; it ends with its test, however that ends.
+//! A running `citree serve` on a free local port. It ends with its test in any case.
 
 use crate::sandbox::Sandbox;
 use serde_json::Value;
@@ -7,7 +7,7 @@ use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// How long anything may take before a test gives up on it; far more than it takes.
+/// The time limit of every operation, far more than any needs.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 pub struct Server {
@@ -16,7 +16,7 @@ pub struct Server {
     agent: ureq::Agent,
 }
 
-/// An answer, read whole.
+/// A complete answer.
 #[derive(Debug)]
 pub struct Answer {
     pub status: u16,
@@ -60,7 +60,7 @@ impl Server {
         self.send("POST", path, &[("content-type", "application/json")], Some(&body.to_string()))
     }
 
-    /// Posts and takes another form than JSON.
+    /// Posts and accepts another format than JSON.
     pub fn post_for(&self, path: &str, accept: &str, body: &Value) -> Answer {
         self.send("POST", path, &[("content-type", "application/json"), ("accept", accept)], Some(&body.to_string()))
     }
@@ -89,17 +89,17 @@ impl Server {
         }
     }
 
-    /// A connection to write to by hand.
+    /// A raw connection.
     pub fn connect(&self) -> TcpStream {
         let stream = TcpStream::connect(&self.address).unwrap();
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
         stream
     }
 
-    /// Sends bytes as they are, and returns all that comes until the server closes the connection.
+    /// Sends raw bytes and returns everything until the server closes the connection.
     pub fn raw(&self, bytes: &[u8]) -> String {
         let mut stream = self.connect();
-        // The server may have seen enough before the end.
+        // The server can close the connection before it has read everything.
         let _ = stream.write_all(bytes);
         rest(&mut stream)
     }
@@ -128,19 +128,19 @@ impl Drop for Server {
     }
 }
 
-/// What comes until the connection is closed; fails where it stays open.
+/// Everything until the connection is closed. Fails if it stays open.
 pub fn rest(stream: &mut TcpStream) -> String {
     let mut bytes = Vec::new();
     match stream.read_to_end(&mut bytes) {
         Ok(_) => {}
-        // What was sent too much is thrown away with the connection.
+        // Unread bytes are discarded with the connection.
         Err(error) if error.kind() == std::io::ErrorKind::ConnectionReset => {}
         Err(error) => panic!("{error}; so far {:?}", String::from_utf8_lossy(&bytes)),
     }
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// Asks until something is so.
+/// Repeats a check until it succeeds.
 pub fn eventually<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
     let start = Instant::now();
     while start.elapsed() < PATIENCE {

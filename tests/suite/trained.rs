@@ -1,5 +1,5 @@
-//! Trained bundles: each combination of treebanks, configuration and options is trained once in a test process, and
-//! copied into the sandboxes that ask for it.
+//! Trained bundles: each combination of treebanks, configuration and options is trained once per test process and copied
+//! into the sandboxes that use it.
 
 use crate::sandbox::{Sandbox, stderr};
 use std::collections::BTreeMap;
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Arc, Mutex, OnceLock};
 
-/// What every training reads.
+/// The files that every training reads.
 const INPUT: [&str; 3] = ["train.conllu", "dev.conllu", "tiny.toml"];
 
 /// Copies the bundle that is trained from the files of a sandbox.
@@ -19,7 +19,7 @@ pub fn copy(sandbox: &Sandbox, options: &[&str], to: &Path) {
     options.hash(&mut hasher);
     input.iter().for_each(|name| hash(&sandbox.path(name), &mut hasher));
     let key = hasher.finish();
-    // Only those that want the same bundle wait for each other.
+    // Only tests with the same bundle wait for each other.
     let bundle = TRAINED.lock().unwrap().entry(key).or_default().clone();
     let bundle = bundle.get_or_init(|| {
         let folder = home().join(format!("{key:016x}"));
@@ -33,7 +33,7 @@ pub fn copy(sandbox: &Sandbox, options: &[&str], to: &Path) {
     copy_all(bundle, to);
 }
 
-/// Copies a file, or a folder with all that is in it.
+/// Copies a file, or a folder with its content.
 pub fn copy_all(from: &Path, to: &Path) {
     if from.is_dir() {
         std::fs::create_dir_all(to).unwrap();
@@ -58,7 +58,7 @@ fn hash(path: &Path, hasher: &mut DefaultHasher) {
     }
 }
 
-/// The folder of this process. Those of processes that have ended are removed.
+/// The folder of this process. Folders of ended processes are removed.
 fn home() -> PathBuf {
     static HOME: OnceLock<PathBuf> = OnceLock::new();
     let new = || {

@@ -42,7 +42,7 @@ fn a_run_killed_at_any_moment_resumes_to_the_result_of_an_undisturbed_one() {
     let undisturbed = started.elapsed();
     let mut kills = 0;
     let mut resume: &[&str] = &[];
-    // Each try is killed a little later than the one before, until one gets through.
+    // Each attempt is killed a little later than the one before, until one finishes.
     for round in 1..200 {
         let args = [&sandbox.training("killed.citree")[..], resume].concat();
         let mut child = sandbox.command(&args).stderr(Stdio::null()).spawn().unwrap();
@@ -74,7 +74,7 @@ fn a_run_killed_at_any_moment_resumes_to_the_result_of_an_undisturbed_one() {
 
 #[cfg(unix)]
 #[test]
-fn ctrl_c_stops_after_the_batch_says_how_to_go_on_and_loses_nothing() {
+fn ctrl_c_stops_after_the_batch_says_how_to_continue_and_loses_nothing() {
     let sandbox = Sandbox::new();
     sandbox.write("tiny.toml", &crate::sandbox::TINY.replace("epochs = 3", "epochs = 12"));
     sandbox.train_anew("undisturbed.citree", &[]);
@@ -124,7 +124,7 @@ fn a_run_stopped_in_its_first_epoch_resumes_to_the_result_of_an_undisturbed_one(
     run(&stopped, Start::Resume, &mut Silent).unwrap();
     assert!(model_files(&whole) == model_files(&stopped));
 
-    // A run that starts from a model is resumed from there, too.
+    // A run that starts from another model can be resumed too.
     let tuned = [sandbox.path("tuned.citree"), sandbox.path("tuned-stopped.citree")];
     run(&tuned[0], Start::From(&trained), &mut Silent).unwrap();
     assert!(run(&tuned[1], Start::From(&trained), &mut AtOnce).is_none());
@@ -133,7 +133,7 @@ fn a_run_stopped_in_its_first_epoch_resumes_to_the_result_of_an_undisturbed_one(
     assert!(model_files(&tuned[0]) != model_files(&whole));
 }
 
-/// Ends a training, as a kill would, when the model is written and the index is not.
+/// Ends a training, like a kill, after the model is written and before the index is.
 struct WhileIndexing;
 impl Observer for WhileIndexing {
     fn indexing(&self, step: Step) {

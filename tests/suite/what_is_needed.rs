@@ -1,5 +1,5 @@
-//! What some tests need from outside the repository. The table in `tests/README.md` says which tests need what; a test
-//! whose need is missing says that it was skipped, and all of them are counted at the end.
+//! What some tests need from outside the repository. The table in `tests/README.md` lists the needs of each test. A test
+//! without what it needs prints that it is skipped, and a test near the end counts them.
 
 use crate::browser;
 use std::collections::BTreeSet;
@@ -15,7 +15,7 @@ pub const BROWSER: &str = "chromium";
 pub const UDTOOLS: &str = "udtools";
 const BERT: &str = "CITREE_TEST_BERT";
 
-/// Returns from the test that it stands in if something is missing that the test needs.
+/// Returns from the calling test if one of its needs is missing.
 macro_rules! needs {
     ($($need:expr),+) => {{
         fn here() {}
@@ -28,7 +28,7 @@ macro_rules! needs {
 }
 pub(crate) use needs;
 
-/// Whether a test has to be skipped. Panics where everything has to be there, and where the table does not have the test.
+/// Whether a test must be skipped. Panics if the need is required here, or if the table does not list the test.
 pub fn is_missing(test: &str, need: &str) -> bool {
     let listed = table().contains(&(test.to_string(), need.to_string()));
     assert!(listed, "the table of tests/README.md does not say that `{test}` needs `{need}`");
@@ -40,7 +40,7 @@ pub fn is_missing(test: &str, need: &str) -> bool {
     missing
 }
 
-/// The path of something beside the repository, or below `CITREE_SHARED` where that names a folder.
+/// The path of a need next to the repository, or below `CITREE_SHARED` if that is set.
 pub fn beside(need: &str) -> PathBuf {
     match std::env::var_os("CITREE_SHARED") {
         Some(shared) => Path::new(&shared).join(need.trim_start_matches("../shared/")),
@@ -48,7 +48,7 @@ pub fn beside(need: &str) -> PathBuf {
     }
 }
 
-/// CI installs all but what lies beside the repository.
+/// CI installs everything except what is next to the repository.
 fn is_required(need: &str) -> bool {
     let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     is_set("CITREE_REQUIRE_ALL") || is_set("CI") && !need.starts_with("..")
@@ -69,7 +69,7 @@ fn is_here(need: &str) -> bool {
     }
 }
 
-/// The tests and their needs, as the table has them.
+/// The tests and their needs, as in the table.
 fn table() -> BTreeSet<(String, String)> {
     let rows = include_str!("../README.md").lines().filter_map(|line| line.strip_prefix("| `"));
     let tests = rows.filter(|row| row.contains("::"));
@@ -82,12 +82,12 @@ fn table() -> BTreeSet<(String, String)> {
     table
 }
 
-/// Not by macro: the harness would keep it from being seen.
+/// Prints to standard error without a macro, because the test harness captures the macros.
 fn say(text: &str) {
     let _ = writeln!(std::io::stderr(), "{text}");
 }
 
-/// The last of all tests by name, so that its line stands near the summary.
+/// Near the end in alphabetical order, so that its line is near the summary.
 #[test]
 fn tests_that_were_skipped_are_counted() {
     let table = table();

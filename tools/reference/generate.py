@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Reference values from PyTorch: what the tests in src/ hold our own kernels against.
+"""Reference values from PyTorch, for the tests of our kernels in src/.
 
     pip install torch numpy
-    python3 tools/reference/generate.py             writes every file of tools/reference/values/
-    python3 tools/reference/generate.py lstm adam   writes these
+    python3 tools/reference/generate.py             writes lstm, char_cnn, adam and edges into tools/reference/values/
+    python3 tools/reference/generate.py lstm adam   writes these two
 
-All arithmetic is in double precision. Inputs are drawn with few digits, so that a file holds them exactly; results
-keep 13 digits. Tensors are in PyTorch's own layout; the tests turn them into ours. Rows of words lie one sentence
-after the other, without padding. `grad.X` is the gradient of the loss by X.
+All arithmetic is in double precision. Inputs have few digits, so that a file holds them exactly. Results have 13
+digits. Tensors are in PyTorch's layout; the tests convert them to ours. Rows of words are in sentence order, without
+padding. `grad.X` is the gradient of the loss with respect to X.
 """
 import json, pathlib, sys
 import torch, torch.nn as nn, torch.nn.functional as F
@@ -24,7 +24,7 @@ def draw(*shape, scale=1.0):
 
 
 def redraw(module, scale=0.6):
-    """Replaces a module's own start values, which have too many digits."""
+    """Replaces the initial values of a module by values with few digits."""
     for parameter in module.parameters():
         parameter.data = draw(*parameter.shape, scale=scale).detach()
     return module
@@ -125,7 +125,7 @@ def plain(value):
 
 
 def write(name, command, entries):
-    """Writes `values/NAME.json`: one line for each entry, after what made them."""
+    """Writes `values/NAME.json`: the version of PyTorch, the seed and the command, then one line per entry."""
     entries = {"torch": torch.__version__, "seed": SEED, "command": command, **entries}
     lines = [f"{json.dumps(key)}: {json.dumps(plain(value))}" for key, value in entries.items()]
     (VALUES / f"{name}.json").write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf8")

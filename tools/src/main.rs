@@ -11,10 +11,14 @@ use anyhow::Context;
 const USAGE: &str = "\
 usage: cargo xtask NAME
 
-  tidy   check the house rules over every file of the repository; list each violation as file:line
-  peers  measure against others: `peers train` is the speed of training and parsing next to PyTorch's, `peers bert` that of
-         BERT's features, `peers joint` what one encoder for heads and labels saves, `peers search` that of nearest-neighbour search next to four libraries, `peers growth` our own
-         with more rows, `peers explain` what explaining costs, `peers serve` what the server bears
+  tidy           check the house rules in every file of the repository; list each violation as file:line
+  peers train    compare the speed of training and parsing with PyTorch
+  peers bert     compare the speed of BERT features with PyTorch and Hugging Face transformers
+  peers joint    measure what one encoder for heads and labels saves
+  peers search   compare nearest-neighbour search with four libraries
+  peers growth   measure our search with growing numbers of rows
+  peers explain  measure the cost of explaining
+  peers serve    measure the server under load
 ";
 
 fn main() -> anyhow::Result<ExitCode> {

@@ -1,9 +1,9 @@
-//! Neighbours as JSON, a line an edge.
+//! Neighbours as JSON, one line per edge.
 
 use super::{Found, Sink};
 use std::io::Write;
 
-/// Writes a line an edge.
+/// Writes one line per edge.
 pub(super) struct Jsonl<W> {
     out: W,
 }

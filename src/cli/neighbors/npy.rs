@@ -1,6 +1,6 @@
-//! Neighbours as one structured NumPy array, a row an edge: `numpy.load` gives fields by name.
+//! Neighbours as one structured NumPy array, one row per edge. `numpy.load` gives its fields by name.
 //!
-//! The format wants the number of rows first, so rows are held in memory until the end: a few hundred bytes an edge.
+//! The number of rows comes first in the file, so rows are held in memory until the end: a few hundred bytes per edge.
 
 use super::{Found, Sink};
 use std::io::Write;
@@ -13,13 +13,13 @@ pub(super) struct Npy<W> {
     bytes: Vec<u8>,
 }
 
-/// Fields of a row that stand for the edge itself, and those that it has for each neighbour.
+/// The fields of the edge itself, and those that a row has once per neighbour.
 const OWN: [&str; 3] = ["sentence", "dependent", "head"];
 const EACH: [&str; 5] = ["edge", "edge_sentence", "edge_dependent", "edge_head", "edge_label"];
 const NONE: u32 = u32::MAX;
 
 impl<W: Write> Npy<W> {
-    /// Writes `count` neighbours an edge to `out`.
+    /// Writes `count` neighbours per edge to `out`.
     pub(super) fn new(out: W, count: usize) -> Self {
         Self { out, count, rows: 0, bytes: Vec::new() }
     }
@@ -30,7 +30,7 @@ impl<W: Write> Npy<W> {
         let similarity = format!("('similarity', '<f4', ({},))", self.count);
         let fields = own.chain(each).chain([similarity]).collect::<Vec<_>>().join(", ");
         let text = format!("{{'descr': [{fields}], 'fortran_order': False, 'shape': ({},), }}", self.rows);
-        // Magic, version 1.0 and a length of two bytes come before it; the whole ends at a multiple of 64.
+        // Ten bytes come first: the magic string, version 1.0 and a two-byte length. The header ends at a multiple of 64.
         let padded = (10 + text.len() + 1).next_multiple_of(64) - 10;
         let mut header = b"\x93NUMPY\x01\x00".to_vec();
         header.extend((padded as u16).to_le_bytes());

@@ -1,4 +1,4 @@
-//! Neighbours as a Parquet table, a row a neighbour.
+//! Neighbours as a Parquet table, one row per neighbour.
 
 use super::{Found, Sink};
 use ::parquet::basic::Compression;
@@ -23,7 +23,7 @@ const SCHEMA: &str = "message neighbors {
     required float similarity;
 }";
 
-/// Writes a row group a chunk of sentences.
+/// Writes one row group per chunk of sentences.
 pub(super) struct Parquet<W: Write + Send> {
     writer: SerializedFileWriter<W>,
 }
@@ -45,7 +45,7 @@ struct Columns {
     similarity: Vec<f32>,
 }
 
-/// Which of its kind each column of the schema is.
+/// The type of a column of the schema, and its index among the columns of that type.
 enum Kind {
     Text(usize),
     Number(usize),
@@ -78,7 +78,7 @@ impl Columns {
                     let cited_label = sentence.edges.label(record.label);
                     let texts = [name.clone(), label.clone(), cited.sent_id.into(), cited_label.into()];
                     columns.texts.iter_mut().zip(texts).for_each(|(column, text)| column.push(text));
-                    // Parquet keeps unsigned numbers in the bits of signed ones.
+                    // Parquet stores an unsigned number as the signed number with the same bits.
                     let numbers =
                         [edge.dependent as u32, edge.head as u32, rank, hit.record, record.dependent, record.head];
                     columns.numbers.iter_mut().zip(numbers).for_each(|(column, number)| column.push(number as i32));

@@ -20,10 +20,10 @@ const STATES: u32 = 2;
 const CHUNK: usize = 512;
 /// Sentences per batch.
 const BATCH: usize = 32;
-const REMEDY: &str = "delete the file: it is made anew when it is needed";
+const REMEDY: &str = "delete the file; it is written again when it is needed";
 
 /// Reports progress (sentences done, sentences in total); returns whether to continue.
-pub(super) type Tell<'a> = &'a (dyn Fn(usize, usize) -> bool + Sync);
+pub(super) type Progress<'a> = &'a (dyn Fn(usize, usize) -> bool + Sync);
 
 /// The states of every position of some sentences, `[position][layer][dimension]`.
 #[derive(Debug)]
@@ -37,7 +37,13 @@ pub(crate) struct Features {
 impl Features {
     /// The states of these sentences under a folder's own weights, read from `cache` or computed and stored there. The
     /// file name is a hash of the folder and the sentences, so a change of either makes a new file.
-    pub(crate) fn cached(bert: &Bert, all: bool, sentences: &[&Sentence], cache: &Path, tell: Tell) -> Result<Self> {
+    pub(crate) fn cached(
+        bert: &Bert,
+        all: bool,
+        sentences: &[&Sentence],
+        cache: &Path,
+        progress: Progress,
+    ) -> Result<Self> {
         let mut distinct = HashMap::new();
         let mut chosen = Vec::new();
         let mut name = blake3::Hasher::new();
@@ -53,7 +59,7 @@ impl Features {
         if !path.is_file() {
             std::fs::create_dir_all(cache).map_err(Error::io(cache))?;
             let temporary = cache.join(format!("{}.{}.new", name.finalize().to_hex(), std::process::id()));
-            let written = write(bert, all, &chosen, &temporary, tell);
+            let written = write(bert, all, &chosen, &temporary, progress);
             if written.is_err() {
                 let _ = std::fs::remove_file(&temporary);
             }
@@ -106,9 +112,9 @@ impl Features {
     }
 }
 
-fn write(bert: &Bert, all: bool, sentences: &[&Sentence], path: &Path, tell: Tell) -> Result<()> {
+fn write(bert: &Bert, all: bool, sentences: &[&Sentence], path: &Path, progress: Progress) -> Result<()> {
     let problem =
-        |e: citree_index::Error| Error::unfit(path, "room for the states of BERT", &e.to_string(), "free some");
+        |e: citree_index::Error| Error::unfit(path, "space for the states of BERT", &e.to_string(), "free some space");
     let pieces: Result<Vec<Pieces>> = sentences
         .par_iter()
         .map(|sentence| bert.pieces(&sentence.words().iter().map(|word| word.form.as_str()).collect::<Vec<_>>()))
@@ -126,7 +132,7 @@ fn write(bert: &Bert, all: bool, sentences: &[&Sentence], path: &Path, tell: Tel
     let section = writer.start::<u16>(STATES).map_err(problem)?;
     let layers = if all { bert.shape().num_hidden_layers + 1 } else { 1 };
     for (chunk, part) in pieces.chunks(CHUNK).enumerate() {
-        if !tell(chunk * CHUNK, sentences.len()) {
+        if !progress(chunk * CHUNK, sentences.len()) {
             return Err(Error::Training { message: "stopped while the states of BERT were computed".to_string() });
         }
         let mut order: Vec<usize> = (0..part.len()).collect();

@@ -82,7 +82,12 @@ impl Shape {
             return Err(Error::unfit(path, &format!("a possible {key}"), "another", FOLDER));
         }
         if !self.hidden_size.is_multiple_of(self.num_attention_heads) {
-            return Err(Error::unfit(path, "a hidden_size that its heads can share", "another", FOLDER));
+            return Err(Error::unfit(
+                path,
+                "a hidden_size that is a multiple of num_attention_heads",
+                "another",
+                FOLDER,
+            ));
         }
         if !(0.0..1.0).contains(&self.hidden_dropout_prob) || self.layer_norm_eps.is_nan() || self.layer_norm_eps <= 0.0
         {

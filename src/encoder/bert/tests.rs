@@ -247,7 +247,7 @@ fn states_of_a_real_folder_match_transformers() {
         use std::io::Write;
         let _ = writeln!(
             std::io::stderr(),
-            "skipped: encoder::bert::a_real_folder_gives_the_states_of_transformers needs CITREE_TEST_BERT"
+            "skipped: encoder::bert::states_of_a_real_folder_match_transformers needs CITREE_TEST_BERT"
         );
         return;
     };

@@ -1,4 +1,4 @@
-//! Pretrained input on disk, in a folder of its own: the word vectors, and BERT's files or a reference to them.
+//! Pretrained input on disk, in its own folder: the word vectors, and BERT's files or a reference to them.
 
 use super::Pretrained;
 use crate::encoder::bert::{Bert, FILES};
@@ -67,7 +67,8 @@ impl Contents {
             return Ok(Self::default());
         }
         let text = std::fs::read_to_string(&path).map_err(Error::io(&path))?;
-        serde_json::from_str(&text).map_err(|e| Error::unfit(&path, "what the bundle needs", &e.to_string(), RESTORE))
+        serde_json::from_str(&text)
+            .map_err(|e| Error::unfit(&path, "the list of pretrained input", &e.to_string(), RESTORE))
     }
 }
 
@@ -82,7 +83,7 @@ impl Pretrained {
         trains_bert: bool,
         resumed: bool,
         device: &Device,
-        tell: &dyn Fn(u64, u64),
+        progress: &dyn Fn(u64, u64),
     ) -> Result<Self> {
         if sources.word_vectors.is_none() && sources.bert.is_none() {
             return Ok(Self::default());
@@ -97,7 +98,7 @@ impl Pretrained {
         if let Some(source) = sources.word_vectors {
             let target = folder.join(VECTORS);
             if before.word_vectors.is_none() {
-                WordVectors::convert(source, &target, tell)?;
+                WordVectors::convert(source, &target, progress)?;
             }
             let vectors = WordVectors::open(&target)?;
             let name = source.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -126,7 +127,7 @@ impl Pretrained {
             return Err(Error::unfit(folder, "the word vectors and BERT of this command", "others", remedy));
         }
         let text = serde_json::to_string_pretty(&contents)
-            .map_err(|e| Error::Json { what: "what the bundle needs", message: e.to_string() })?;
+            .map_err(|e| Error::Json { what: "the list of pretrained input", message: e.to_string() })?;
         write_atomically(&folder.join(CONTENTS), text.as_bytes())?;
         Ok(pretrained)
     }

@@ -26,9 +26,9 @@ pub(crate) struct Converted {
 
 impl WordVectors {
     /// Builds the table `target` from a text of vectors: fastText's `.vec` or GloVe's `.txt`, plain or gzipped. Memory
-    /// grows with the number of words, not with their values. `tell` is called regularly with the bytes read and the
+    /// grows with the number of words, not with their values. `progress` is called regularly with the bytes read and the
     /// total. The table is renamed into place when it is complete, and replaces an existing one.
-    pub(crate) fn convert(source: &Path, target: &Path, tell: &dyn Fn(u64, u64)) -> Result<Converted> {
+    pub(crate) fn convert(source: &Path, target: &Path, progress: &dyn Fn(u64, u64)) -> Result<Converted> {
         let mut temporary = target.as_os_str().to_owned();
         temporary.push(".new");
         let temporary = PathBuf::from(temporary);
@@ -38,7 +38,7 @@ impl WordVectors {
             Err(error) if error.kind() != ErrorKind::NotFound => return Err(Error::io(&temporary)(error)),
             _ => {}
         }
-        let converted = write(&mut text, &temporary, tell)
+        let converted = write(&mut text, &temporary, progress)
             .and_then(|converted| std::fs::rename(&temporary, target).map_err(Error::io(target)).map(|()| converted));
         if converted.is_err() {
             // The conversion's error matters more than a failed cleanup.
@@ -48,14 +48,14 @@ impl WordVectors {
     }
 }
 
-fn write(text: &mut Text, path: &Path, tell: &dyn Fn(u64, u64)) -> Result<Converted> {
+fn write(text: &mut Text, path: &Path, progress: &dyn Fn(u64, u64)) -> Result<Converted> {
     let dims = text.dims();
     let mut table = Table::create(path).map_err(in_bundle)?;
     let (mut values, mut skipped) = (Vec::new(), 0);
     for line in 0.. {
         if line % REPORT == 0 {
             let (read, total) = text.progress();
-            tell(read, total);
+            progress(read, total);
         }
         let Some(word) = text.next(&mut values)? else { break };
         let Some(word) = std::str::from_utf8(word).ok().filter(|word| !table.rows.contains_key(*word)) else {
@@ -73,7 +73,7 @@ fn write(text: &mut Text, path: &Path, tell: &dyn Fn(u64, u64)) -> Result<Conver
         return Err(text.empty());
     }
     let (read, total) = text.progress();
-    tell(read, total);
+    progress(read, total);
     let words = table.rows.len() as u64;
     table.finish(dims).map_err(in_bundle)?;
     Ok(Converted { words, dims, skipped })

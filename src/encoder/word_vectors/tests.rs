@@ -198,12 +198,12 @@ fn rows_are_written_while_the_text_is_read() {
     let values = " 1".repeat(dims);
     std::fs::write(&source, (0..rows).map(|number| format!("w{number}{values}\n")).collect::<String>()).unwrap();
     let most_unwritten = Cell::new(0);
-    let tell = |read: u64, total: u64| {
+    let progress = |read: u64, total: u64| {
         let seen = rows as u64 * dims as u64 * read / total;
         let written = std::fs::metadata(folder.path().join("table.new")).unwrap().len();
         most_unwritten.set(most_unwritten.get().max(seen.saturating_sub(written)));
     };
-    WordVectors::convert(&source, &target, &tell).unwrap();
+    WordVectors::convert(&source, &target, &progress).unwrap();
     let bytes = most_unwritten.get();
     assert!(bytes < 2 << 20, "{bytes} bytes of rows were in memory at once");
 }

@@ -17,8 +17,7 @@ const LONGEST_LINE: u64 = 1 << 22;
 /// The most bytes of a wrong value that a message shows.
 const LONGEST_SHOWN: usize = 40;
 
-const NOT_VECTORS: &str =
-    "give vectors as text, fastText's .vec or GloVe's .txt, plain or gzipped; unpack a .zip, a .bin will not do";
+const NOT_VECTORS: &str = "give vectors as text, fastText's .vec or GloVe's .txt, plain or gzipped; unpack a .zip first; .bin files are not supported";
 const BAD_LINE: &str = "get the file again, or correct or delete the line";
 
 /// A text of word vectors, read line by line.

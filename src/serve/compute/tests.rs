@@ -62,14 +62,14 @@ fn a_request_that_panics_or_fails_does_not_affect_others_in_its_batch() {
 
 /// The generation that a request is answered from, and the training sentence that it cites first.
 fn cited(context: &Context<'_>) -> Result<Reply, Problem> {
-    let mut told = vec![context.snapshot.generation.to_string()];
+    let mut parts = vec![context.snapshot.generation.to_string()];
     for (sentence, analysis) in context.analysed() {
         let explanation = context.explainer.explain_analysis(sentence, analysis, &Options::default())?;
         let attachment = &explanation.edges[0].attachment;
-        told.push(attachment.citations[0].source.sent_id.clone());
-        told.push(attachment.score.to_string());
+        parts.push(attachment.citations[0].source.sent_id.clone());
+        parts.push(attachment.score.to_string());
     }
-    Ok(Reply::html(told.join(" ")))
+    Ok(Reply::html(parts.join(" ")))
 }
 
 #[test]

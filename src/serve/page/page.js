@@ -1,22 +1,22 @@
-// The page's state is its address: what is shown follows from the part after #, and every link is such an address. The server
-// makes the parts as HTML with all text escaped; here they are put in place, and their links given their addresses.
+// The state of the page is the part of its address after #. Every link changes that part. The server renders fragments of HTML
+// with all text escaped. This script inserts them and sets the addresses of their links.
 "use strict";
 
 const at = id => document.getElementById(id);
 const [text, result, panel, list, alertBox, statusBox] = ["text", "result", "panel", "list", "alert", "status"].map(at);
 const SUSPICIOUS = 0.8, CHUNK = 32;
-/** Sentences of a file or of several lines: what each is, and how doubtful its parse. */
+/** The sentences of a file or of several lines, each with its state and how doubtful its parse is. */
 let items = [];
 let shown = { sentence: null, panel: null, edge: null };
 let running = new AbortController();
-/** CoNLL-U as it was given, by the words and the name that stand for it in an address: only there are its other columns kept. */
+/** The CoNLL-U as given, by the words and the sent_id in the address. The address does not hold the other columns. */
 const blocks = new Map();
-/** What the page itself last wrote into the box. */
+/** The content of the text box when a sentence was last shown. If it differs now, the user has typed since. */
 let written = "";
 
 // ---- The address
 
-/** The state that the address stands for; numbers and rules that are none are as if they were not there. */
+/** Reads the state from the address. Ignores invalid numbers and unknown rules. */
 function read() {
   const state = Object.fromEntries(new URLSearchParams(location.hash.slice(1)));
   for (const name of ["t", "n", "k", "edge", "word", "cited", "sentence", "g", "from"]) {
@@ -29,11 +29,11 @@ const write = state => {
   const kept = Object.entries(state).filter(([, value]) => value !== undefined && value !== null);
   return "#" + new URLSearchParams(kept);
 };
-/** Links in a drawing have no href of their own to set. */
+/** Sets the address of a link. SVG links have no writable href property. */
 const lead = (link, address) => link.setAttribute("href", address);
 const go = state => { location.hash = write(state); };
 
-/** What the controls say, as far as it is not the usual. */
+/** The values of the controls; undefined for defaults and invalid values. */
 function settings() {
   const rule = at("rule").value;
   const usual = (id, value) => (at(id).value === value || !at(id).checkValidity() ? undefined : at(id).value);
@@ -53,7 +53,7 @@ function showSettings(state) {
   for (const label of document.querySelectorAll("[data-rule]")) label.hidden = label.dataset.rule !== at("rule").value;
 }
 
-/** The same sentence and settings, with another edge or none. */
+/** The part of a state that identifies the sentence and its settings, without an edge. */
 const sentenceOf = ({ text, words, id, rule, t, n, k }) => ({ text, words, id, rule, t, n, k });
 const key = state => write(sentenceOf(state));
 
@@ -72,15 +72,15 @@ function request(state, more = {}) {
 
 const named = ({ words, id }) => `${id ?? ""}\n${words}`;
 
-/** Words as the CoNLL-U of a sentence with a name. */
+/** The CoNLL-U of a sentence with these words and this sent_id. */
 function conllu(words, id) {
   const rows = words.map((word, at) => `${at + 1}\t${word}\t_\t_\t_\t_\t_\t_\t_\t_\n`);
   return `# sent_id = ${id}\n${rows.join("")}\n`;
 }
 
-// ---- Asking the server
+// ---- Requests
 
-/** What the server answers, asked again where it had too much to do; `signal` ends the waiting when nobody wants it any more. */
+/** Sends a request and returns the response. Retries while the server is overloaded. `signal` cancels it. */
 async function ask(path, body, accept, signal) {
   const post = { method: "POST", body: JSON.stringify(body), headers: { "content-type": "application/json", accept } };
   for (let tries = 0; ; tries++) {
@@ -97,10 +97,10 @@ async function ask(path, body, accept, signal) {
   }
 }
 
-/** Parts of the page from HTML; a script in it would not run, even if the server had not escaped it. */
+/** Parses HTML into nodes. Scripts in it do not run, even if the server failed to escape them. */
 const parts = html => [...new DOMParser().parseFromString(html, "text/html").body.childNodes];
 
-/** Fills a place; whether the focus was in what it held before, and is lost now. */
+/** Replaces the content of an element by a response. Returns whether the old content had the focus, which is lost then. */
 async function fill(place, path, body) {
   const { signal } = running;
   place.classList.add("busy");
@@ -139,7 +139,7 @@ async function show() {
     shown.panel = null;
     if (!panel.childNodes.length) panel.hidden = true;
     if (!result.childNodes.length) shown.sentence = null;
-    alertBox.textContent = error.status ? error.message : "The server does not answer; is it still running?";
+    alertBox.textContent = error.status ? error.message : "The server does not respond. Is it still running?";
   }
 }
 
@@ -230,7 +230,7 @@ async function showTreebank(state) {
   if (held) (result.querySelector("a.edge.open") ?? result).focus();
 }
 
-/** Links to training sentences: by name, which lasts, and by number, which is exact for this generation of the index. */
+/** Links to training sentences: by sent_id, which stays valid, and by number, which is exact for this generation of the index. */
 function cited(place) {
   for (const link of place.querySelectorAll("[data-cited], [data-sentence]")) {
     const { cited, sentence, sent, word } = link.dataset;
@@ -251,7 +251,7 @@ function closePanel() {
   shown.panel = null;
 }
 
-/** Brings the beginning of something into view, where it is not, and to the ears of whoever listens. */
+/** Scrolls a heading into view if necessary, and announces it to screen readers. */
 function reveal(heading, focus) {
   if (!heading) return;
   heading.scrollIntoView({ block: "nearest" });
@@ -261,7 +261,7 @@ function reveal(heading, focus) {
 
 // ---- Several sentences
 
-/** CoNLL-U, also with spaces for its tabs, or lines: each sentence as the state that shows it. */
+/** Splits CoNLL-U (also with spaces instead of tabs) or lines of text into sentences. Returns the state of each. */
 function sentencesIn(content) {
   const rows = /^\d+([-.]\d+)?[ \t]+\S+([ \t]+\S+){8}[ \t]*$/m;
   if (!/^\d+(-\d+)?\t[^\t\n]*\t/m.test(content) && !rows.test(content)) {
@@ -278,7 +278,7 @@ function sentencesIn(content) {
 
 async function load(content) {
   if (/[\0\ufffd]/.test(content)) {
-    alertBox.textContent = "That is no text in UTF-8; save it as UTF-8 first.";
+    alertBox.textContent = "The file is not UTF-8 text. Save it as UTF-8 first.";
     return;
   }
   blocks.clear();
@@ -293,7 +293,7 @@ async function load(content) {
   for (let first = 0; first < mine.length && mine === items; first += CHUNK) {
     const some = mine.slice(first, first + CHUNK);
     await judge(some).catch(async error => {
-      // One of them cannot be parsed: each by itself, then. Where the server is gone, all stay as they are.
+      // One of them cannot be parsed, so each is tried alone. If the server is gone, none changes.
       if (!(error.status < 500)) throw error;
       for (const item of some) await judge([item]).catch(error => { item.problem = error.message; });
     }).catch(() => {});
@@ -310,7 +310,7 @@ function together(some) {
 
 async function judge(some) {
   const answer = await (await ask("/v1/parse", together(some), "application/json")).json();
-  if (answer.sentences.length !== some.length) throw Object.assign(new Error("It has no words."), { status: 422 });
+  if (answer.sentences.length !== some.length) throw Object.assign(new Error("The sentence has no words."), { status: 422 });
   answer.sentences.forEach((parsed, at) => {
     const certain = parsed.probabilities.map(both => Math.min(...both));
     some[at].lowest = Math.min(...certain);
@@ -324,7 +324,7 @@ function element(name, properties = {}, ...children) {
   return made;
 }
 
-/** Writes beside a sentence of the list how doubtful it is. */
+/** Shows next to a sentence of the list how doubtful it is. */
 function flag({ row, doubts, lowest, problem }) {
   const [words, title] = problem ? ["not parsed", problem]
     : doubts === null ? ["…", ""]
@@ -345,13 +345,13 @@ function draw() {
     flag(item);
   }
   const order = sorted ? [...items].sort((a, b) => (a.lowest ?? 2) - (b.lowest ?? 2)) : items;
-  const toggle = element("button", { type: "button", textContent: sorted ? "In their order" : "Most doubtful first" });
+  const toggle = element("button", { type: "button", textContent: sorted ? "In original order" : "Most doubtful first" });
   toggle.addEventListener("click", () => {
     list.dataset.sorted = sorted ? "" : "doubt";
     draw();
     list.querySelector("button").focus();
   });
-  const all = element("button", { type: "button", textContent: "Download all, parsed" });
+  const all = element("button", { type: "button", textContent: "Download all parses" });
   all.addEventListener("click", downloadAll);
   const title = element("h2", { id: "list-title", textContent: `${items.length} sentences` });
   const rule = element("span", { className: "soft", textContent: "by the sum rule" });
@@ -364,7 +364,7 @@ function draw() {
 
 const mark = (link, current, how) => (current ? link.setAttribute("aria-current", how) : link.removeAttribute("aria-current"));
 
-/** Marks what is shown in the list. */
+/** Marks the shown sentence in the list. */
 function current(state) {
   for (const link of list.querySelectorAll(".items a")) {
     const own = Object.fromEntries(new URLSearchParams(link.hash.slice(1)));
@@ -373,7 +373,7 @@ function current(state) {
   }
 }
 
-// ---- What a person does
+// ---- User input
 
 at("ask").addEventListener("submit", event => {
   event.preventDefault();
@@ -398,7 +398,7 @@ for (const id of ["rule", "temperature", "neighbors", "count"]) at(id).addEventL
   if (!at(id).reportValidity()) return;
   for (const label of document.querySelectorAll("[data-rule]")) label.hidden = label.dataset.rule !== at("rule").value;
   const state = read();
-  // What was typed meanwhile is meant, not what was there before.
+  // If the user has typed since, the new text is parsed, not the old one.
   if (text.value.trim() !== written) at("ask").requestSubmit();
   else if ((state.text ?? state.words) !== undefined) go({ ...state, rule: undefined, t: undefined, n: undefined, ...settings(), why: undefined });
   for (const item of items) item.row.firstChild.href = write({ ...item.state, ...settings() });
@@ -428,7 +428,7 @@ at("downloads").addEventListener("click", async event => {
   }
 });
 
-/** All sentences of the list, parsed, with their probabilities. */
+/** Downloads the parses of all sentences of the list, with their probabilities. */
 async function downloadAll() {
   const parsed = [];
   try {
@@ -452,14 +452,14 @@ at("copy").addEventListener("click", async event => {
   setTimeout(() => { button.textContent = "Copy link"; }, 2000);
 });
 
-/** The address of what is shown without the edge that is open; or without the question that is, where it is `innermost`. */
+/** The address without the open edge. With `innermost`, without the open question alone if there is one. */
 function closed(innermost) {
   const { edge, why, word, ...rest } = read();
   return write(innermost && why ? { ...rest, edge } : rest);
 }
 
-// Choosing an edge that is open closes it; Escape closes it too, and Space chooses as Enter does. Where an edge was to be
-// shown and could not be, choosing it tries again.
+// Choosing an open edge closes it. Escape closes it too. Space chooses an edge like Enter. If an edge could not be shown,
+// choosing it tries again.
 document.addEventListener("click", event => {
   if (event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;
   if (event.target.closest?.(".skip")) {

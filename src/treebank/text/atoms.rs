@@ -13,7 +13,7 @@ pub(super) struct Chunk<'a> {
     text: &'a str,
     /// The start of each atom in bytes, followed by the length of the text.
     bounds: Vec<usize>,
-    /// Whether it is the last chunk of its sentence, where a full stop is more likely a token of its own.
+    /// Whether it is the last chunk of its sentence, where a full stop is more likely a separate token.
     last: bool,
     address: Option<Range<usize>>,
 }
@@ -26,8 +26,8 @@ impl<'a> Chunk<'a> {
         for (place, grapheme) in text.grapheme_indices(true) {
             let kind = Kind::of(grapheme);
             // Scripts without spaces are also split inside runs of letters, at Unicode word boundaries.
-            let goes_on = before == Some(kind) && !(kind == Kind::Letter && unicode.contains(&place));
-            if !goes_on {
+            let continues = before == Some(kind) && !(kind == Kind::Letter && unicode.contains(&place));
+            if !continues {
                 bounds.push(place);
             }
             before = Some(kind);
@@ -42,7 +42,7 @@ impl<'a> Chunk<'a> {
     }
 
     /// Whether a token certainly ends at a position or certainly does not: a web or mail address is one token. `None`
-    /// if the decision must be learnt.
+    /// if the decision must be learned.
     pub(super) fn certain_end(&self, place: usize) -> Option<bool> {
         let address = self.address.as_ref()?;
         let (inside, edge) = (address.contains(&place), place == address.start || place == address.end);

@@ -1,6 +1,6 @@
 //! Splits plain text into words as a treebank does: by Unicode word boundaries, corrected by what the treebank shows.
 //!
-//! Two tables are learnt. One decides where a token ends between letters, digits and punctuation (`it.` but `Mr.`,
+//! Two tables are learned. One decides where a token ends between letters, digits and punctuation (`it.` but `Mr.`,
 //! `:)`, `U.S.`). The other decides how a token becomes several words (`don't` → `do` `n't`). It is keyed by word
 //! endings, so `Zoe's` is split even if the treebank does not contain it. Unicode word boundaries (UAX 29) are the
 //! fallback.

@@ -3,7 +3,7 @@
 use super::atoms::{fold, lower};
 use serde::{Deserialize, Serialize};
 
-/// The longest ending, in characters, for which a split is learnt.
+/// The longest ending, in characters, for which a split is learned.
 const LONGEST_ENDING: usize = 7;
 
 /// A split that is defined by a word's ending, so that it applies to other words with the same ending. The first word

@@ -1,10 +1,10 @@
-//! Outputs beside their files: normalised, compared, written anew on request.
+//! Compares normalised outputs with their golden files, and writes the files on request.
 
 use crate::sandbox::{Sandbox, stderr, stdout};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// A folder of golden files, and what was found different in it.
+/// A folder of golden files, and the differences found in it.
 pub struct Goldens<'a> {
     folder: PathBuf,
     width: &'static str,
@@ -17,12 +17,12 @@ impl<'a> Goldens<'a> {
     /// The files of one group.
     pub fn new(group: &str, sandbox: &'a Sandbox) -> Self {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(group);
-        // Wide, so that no line is broken at a place that depends on the digits of a number.
+        // Wide, so that line breaks do not depend on the digits of a number.
         let width = if group == "help" { "100" } else { "400" };
         Self { folder, width, sandbox, checked: BTreeSet::new(), differences: String::new() }
     }
 
-    /// Runs citree and compares all that it writes with the file of that name.
+    /// Runs citree and compares its whole output with the file of that name.
     pub fn check(&mut self, name: &str, arguments: &[&str]) {
         let mut command = self.sandbox.command(arguments);
         let output = command.env("COLUMNS", self.width).env("NO_COLOR", "1").output().unwrap();
@@ -46,7 +46,7 @@ impl<'a> Goldens<'a> {
         }
     }
 
-    /// Fails with all differences, and with files that nothing was compared with.
+    /// Fails if there are differences, or files that no output was compared with.
     pub fn finish(self) {
         for entry in std::fs::read_dir(&self.folder).unwrap().map(Result::unwrap) {
             let name = entry.file_name().into_string().unwrap();
@@ -113,7 +113,7 @@ fn number(text: &str) -> usize {
 /// The lines that differ, with two lines around them.
 fn diff(old: &str, new: &str) -> String {
     let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
-    // The length of the longest common part of what follows each pair of places.
+    // The length of the longest common subsequence after each pair of places.
     let mut common = vec![vec![0; new.len() + 1]; old.len() + 1];
     for (a, b) in (0..old.len()).rev().flat_map(|a| (0..new.len()).rev().map(move |b| (a, b))) {
         common[a][b] = if old[a] == new[b] { common[a + 1][b + 1] + 1 } else { common[a + 1][b].max(common[a][b + 1]) };

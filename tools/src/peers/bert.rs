@@ -19,13 +19,13 @@ use anyhow::{Context, bail, ensure};
 pub const USAGE: &str = "\
 usage: cargo xtask peers bert --bert DIR [OPTIONS]
 
-bert sets the features of a frozen BERT beside those by PyTorch and Hugging Face transformers.
+Compares the speed of frozen BERT features with PyTorch and Hugging Face transformers.
 
   --bert DIR      a folder with config.json, model.safetensors and tokenizer.json
-  --threads N     threads of each side [default: 1]
+  --threads N     threads per side [default: 1]
   --sentences N   only the first N sentences [default: 1000]
-  --rounds N      times that each side is measured, in turns [default: 3]
-  --treebank FILE sentences [default: ../shared/treebanks/en_ewt-2.7/en_ewt-ud-train.conllu beside the repository]
+  --rounds N      rounds; both sides alternate [default: 3]
+  --treebank FILE the sentences [default: ../shared/treebanks/en_ewt-2.7/en_ewt-ud-train.conllu next to the repository]
 ";
 
 /// Sentences per batch, on both sides.
@@ -89,7 +89,7 @@ struct Speeds {
 
 /// Measures both sides in turns and prints a table for `docs/internals/benchmarks.md`.
 pub fn run(options: &Options) -> anyhow::Result<()> {
-    ensure!(!cfg!(debug_assertions), "this is a debug build; `cargo xtask peers bert` makes the right one");
+    ensure!(!cfg!(debug_assertions), "this is a debug build; `cargo xtask peers bert` builds for release");
     let mut progress = std::io::stderr().lock();
     let versions = ask(VERSIONS, "torch numpy transformers tokenizers")?;
     let ours = Ours::new(options)?;
@@ -130,7 +130,7 @@ fn theirs(options: &Options) -> anyhow::Result<Speeds> {
         peer.args([name, &value.to_string()]);
     }
     let text = run_peer(&mut peer)?;
-    read(&text).with_context(|| format!("the peer does not say its two speeds as it used to:\n{text}"))
+    read(&text).with_context(|| format!("the output of the peer lacks one of its two speeds:\n{text}"))
 }
 
 fn read(text: &str) -> Option<Speeds> {

@@ -43,7 +43,7 @@ struct Speeds {
 
 /// Measures every variant in every round and prints a table for `docs/internals/benchmarks.md`.
 pub fn run(options: &Options) -> anyhow::Result<ExitCode> {
-    ensure!(!cfg!(debug_assertions), "this is a debug build; `cargo xtask peers joint` makes the right one");
+    ensure!(!cfg!(debug_assertions), "this is a debug build; `cargo xtask peers joint` builds for release");
     rayon::ThreadPoolBuilder::new().num_threads(options.threads).build_global()?;
     let sentences = read_trees(&options.train)?;
     let mut rounds = Vec::new();

@@ -22,12 +22,12 @@ use anyhow::{Context, bail, ensure};
 const USAGE: &str = "\
 usage: cargo xtask peers train|joint [OPTIONS]
 
-train sets training and parsing beside PyTorch's; joint sets one encoder for heads and labels beside one each.
+train compares training and parsing with PyTorch. joint compares one encoder for heads and labels with one each.
 
-  --threads N    threads of each side [default: 1]
+  --threads N    threads per side [default: 1]
   --steps N      training steps of each task, after 3 more to warm up [default: 60]
-  --rounds N     times that each side is measured, in turns [default: 3]
-  --train FILE   treebank [default: ../shared/treebanks/en_ewt-2.7/en_ewt-ud-train.conllu beside the repository]
+  --rounds N     rounds; the sides alternate [default: 3]
+  --train FILE   treebank [default: ../shared/treebanks/en_ewt-2.7/en_ewt-ud-train.conllu next to the repository]
 ";
 
 fn main() -> anyhow::Result<ExitCode> {

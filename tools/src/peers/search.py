@@ -1,6 +1,6 @@
-"""The libraries from PyPI for `cargo xtask peers search`: `serve` answers JSON lines, `first` times a first answer.
+"""Runs the libraries from PyPI for `cargo xtask peers search`: `serve` answers JSON lines, `first` times a first answer.
 
-Clocks run around the library's own call alone; reading rows, starting Python and talking to the driver are outside.
+Only the call of the library is timed, not reading rows, starting Python or talking to the driver.
 """
 
 import json
@@ -95,7 +95,7 @@ class Usearch:
 
 
 class UsearchInt8(Usearch):
-    """Rounded here with one scale for all rows: USearch's own rounding scales by a row's length and finds far less."""
+    """Rows rounded with one common scale. USearch's own rounding scales by the length of a row and has a much lower recall."""
 
     def __init__(self, dims):
         super().__init__(dims, "i8")
@@ -145,7 +145,7 @@ def serve(name, dims):
             part = queries[ask["from"] : ask["to"]]
             seconds, found = seconds_of(lambda: library.search(part, ask["effort"], ask["threads"]))
             ids = np.asarray(found).astype(np.int64)
-            # Whatever is no row, such as FAISS's -1 for "found no more", becomes the one number that the driver knows.
+            # Invalid rows, such as FAISS's -1 for a missing neighbour, become the number that the driver expects.
             ids[(ids < 0) | (ids >= 2**32)] = 2**32 - 1
             reply = {"seconds": seconds, "ids": ids.reshape(-1).tolist()}
         print(json.dumps(reply), flush=True)

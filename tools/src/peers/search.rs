@@ -181,7 +181,7 @@ fn heading(name: &str, options: &Options, base: &Rows, queries: &Rows, versions:
 
 /// Fails in a debug build.
 pub fn release_build(name: &str) -> anyhow::Result<()> {
-    ensure!(!cfg!(debug_assertions), "this is a debug build; `cargo xtask peers {name}` makes the right one");
+    ensure!(!cfg!(debug_assertions), "this is a debug build; `cargo xtask peers {name}` builds for release");
     Ok(())
 }
 

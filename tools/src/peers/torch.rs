@@ -33,7 +33,7 @@ impl Torch {
             bench.args([name, &value.to_string()]);
         }
         let text = run(&mut bench)?;
-        read(&text).with_context(|| format!("the peer does not say its three speeds as it used to:\n{text}"))
+        read(&text).with_context(|| format!("the output of the peer lacks one of its three speeds:\n{text}"))
     }
 }
 
@@ -42,7 +42,7 @@ pub fn ask(python: &str, packages: &str) -> anyhow::Result<String> {
     let mut ask = Command::new(PYTHON);
     let answer = ask.args(["-c", python]).output();
     let answer = answer.with_context(|| format!("{PYTHON} does not start; the peer needs it"))?;
-    let remedy = format!("install what the peer needs: pip install {packages}");
+    let remedy = format!("install the packages of the peer: pip install {packages}");
     ensure!(answer.status.success(), "{}\n{remedy}", String::from_utf8_lossy(&answer.stderr).trim());
     Ok(String::from_utf8_lossy(&answer.stdout).trim().to_string())
 }

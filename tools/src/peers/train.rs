@@ -26,7 +26,7 @@ const TASKS: [Task<Speeds>; 3] = [
 /// Measures both sides in turns, so that other load on the machine affects both equally. Prints a table for
 /// `docs/internals/benchmarks.md`.
 pub fn run(options: &Options) -> anyhow::Result<()> {
-    let build = "this is a debug build; `cargo xtask peers train` makes the right one";
+    let build = "this is a debug build; `cargo xtask peers train` builds for release";
     ensure!(!cfg!(debug_assertions), build);
     let mut progress = std::io::stderr().lock();
     let torch = Torch::find(options)?;

@@ -5,7 +5,7 @@ use super::{File, Violation};
 /// Reports each file of `docs` without an incoming link, and a missing change log.
 pub fn check(files: &[File], violations: &mut Vec<Violation>) {
     if !files.iter().any(|file| file.path == "CHANGELOG.md") {
-        violations.push(Violation::new("CHANGELOG.md", 1, "the repository has a CHANGELOG.md"));
+        violations.push(Violation::new("CHANGELOG.md", 1, "the repository needs a CHANGELOG.md"));
     }
     let pages = files.iter().filter(|file| file.path == "README.md" || file.path.starts_with("docs/"));
     let links: Vec<(&str, String)> =

@@ -28,7 +28,7 @@ pub fn check(source: &Source, unsafe_allowed: &[&str], violations: &mut Vec<Viol
         if word == "ignore" && attribute && !is_slow_test(source.text, line) {
             report(
                 line,
-                "`#[ignore]`: a test runs, is deleted, or is `#[ignore = \"slow: …\"]` and in tests/README.md".into(),
+                "`#[ignore]`: run the test, delete it, or write `#[ignore = \"slow: …\"]` and list it in tests/README.md".into(),
             );
         }
         let in_library = source.path.starts_with("src/") && !is_in(source.path, COMMAND_LINE);
@@ -43,12 +43,12 @@ pub fn check(source: &Source, unsafe_allowed: &[&str], violations: &mut Vec<Viol
     }
 }
 
-/// Whether the line leaves a test out for its slowness, and says why.
+/// Whether the line ignores a slow test with a reason.
 fn is_slow_test(text: &str, line: usize) -> bool {
     text.lines().nth(line - 1).is_some_and(|code| code.trim_start().starts_with("#[ignore = \"slow: "))
 }
 
-/// Whether the comments and attributes straight above a line say `// SAFETY:`.
+/// Whether the comments and attributes directly above a line contain `// SAFETY:`.
 fn has_safety_comment(text: &str, line: usize) -> bool {
     let above: Vec<&str> = text.lines().take(line - 1).map(str::trim_start).collect();
     let mut attached = above.iter().rev().take_while(|code| code.starts_with("//") || code.starts_with("#["));

@@ -8,15 +8,15 @@ use std::path::PathBuf;
 pub const USAGE: &str = "\
 usage: cargo xtask peers explain --bundle BUNDLE --dev FILE [OPTIONS]
 
-explain sets explaining beside parsing.
+Compares the time of explaining with that of parsing.
 
   --bundle BUNDLE a bundle with an index
   --dev FILE      a treebank to parse and explain, with gold heads
   --parts A,B,..  what to measure: latency, start, bulk [default: all]
   --sentences N   only the first N sentences, in bulk [default: all]
-  --rounds N      times that latency and bulk are measured, all ways in turns [default: 3]
+  --rounds N      rounds of latency and bulk; the variants alternate [default: 3]
 
-start runs the program that `cargo build --release` makes, so build first.
+start runs the binary of `cargo build --release`, so build it first.
 ";
 
 /// A part that can be measured separately.

@@ -77,7 +77,7 @@ fn build(folder: &Path, base: &Rows) -> anyhow::Result<Built> {
     builder.finish(&|progress| clock.lock().unwrap_or_else(PoisonError::into_inner).hear(progress))?;
     let all = started.elapsed().as_secs_f64();
     let clock = clock.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let ready = clock.ready.context("the build did not say when it saves")?;
+    let ready = clock.ready.context("the build did not report its saving phase")?;
     let ready = ready.duration_since(started).as_secs_f64() - clock.aside;
     Ok(Built { ready, saving: all - ready })
 }

@@ -8,18 +8,19 @@ pub const USAGE: &str = "\
 usage: cargo xtask peers search --bundle BUNDLE --queries FILE [OPTIONS]
        cargo xtask peers growth --bundle BUNDLE --queries FILE [OPTIONS]
 
-search sets nearest-neighbour search beside hnswlib, FAISS, USearch and hnsw_rs; growth shows ours with more rows.
+search compares nearest-neighbour search with hnswlib, FAISS, USearch and hnsw_rs. growth measures ours with growing
+numbers of rows.
 
   --bundle BUNDLE the rows to search in: the head vectors of its index
-  --queries FILE  a treebank, whose gold edges are searched for
-  --threads N     threads of building, of bulk and of exact search [default: 2]
-  --rounds N      times that everything is measured, all libraries in turns [default: 5]
-  --slice N       queries of a round, in single-thread search [default: 1000]
-  --exact N       queries of a round, in exact search [default: 5000]
-  --plot FILE     where the plot goes [default: search.svg or growth.svg]
+  --queries FILE  a treebank; its gold edges are the queries
+  --threads N     threads for building, bulk search and exact search [default: 2]
+  --rounds N      rounds; the libraries alternate [default: 5]
+  --slice N       queries per round of single-thread search [default: 1000]
+  --exact N       queries per round of exact search [default: 5000]
+  --plot FILE     the file of the plot [default: search.svg or growth.svg]
   --sizes N,N,..  numbers of rows; growth only [default: 20000,200000,2000000]
 
-Indexes are written below the system's folder for temporary files (TMPDIR) and removed afterwards.
+Indexes are written to the system's temporary folder (TMPDIR) and removed afterwards.
 ";
 
 /// What to measure, and how.

@@ -25,7 +25,7 @@ pub fn versions() -> anyhow::Result<String> {
         let _ = install.args(["-m", "pip", "install", "--quiet"]).args(PACKAGES).status()?;
         answer = ask()?;
     }
-    let remedy = format!("install what the peers need: pip install {}", PACKAGES.join(" "));
+    let remedy = format!("install the packages of the peers: pip install {}", PACKAGES.join(" "));
     ensure!(answer.status.success(), "{}\n{remedy}", String::from_utf8_lossy(&answer.stderr).trim());
     Ok(String::from_utf8_lossy(&answer.stdout).trim().to_string())
 }
@@ -87,8 +87,8 @@ impl Python {
     fn start(mut start: Command, name: &str, library: &str, places: &Places, threads: usize) -> anyhow::Result<Self> {
         start.args(["serve", library, &places.dims.to_string()]).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut process = start.spawn().with_context(|| format!("{PYTHON} does not start"))?;
-        let ask = process.stdin.take().context("no way to ask")?;
-        let answer = BufReader::new(process.stdout.take().context("no way to answer")?);
+        let ask = process.stdin.take().context("the process has no standard input")?;
+        let answer = BufReader::new(process.stdout.take().context("the process has no standard output")?);
         let mut python = Self { name: name.to_string(), process, ask, answer, built: Built::default() };
         // An exact index is never loaded, so it is not saved.
         let save = if library == "faiss-flat" { PathBuf::new() } else { places.saved(library) };
@@ -104,7 +104,7 @@ impl Python {
         writeln!(self.ask, "{question}").with_context(|| format!("{} has ended", self.name))?;
         let mut line = String::new();
         self.answer.read_line(&mut line)?;
-        ensure!(!line.is_empty(), "{} has ended; its last words are above", self.name);
+        ensure!(!line.is_empty(), "{} has ended; its output is above", self.name);
         Ok(serde_json::from_str(&line)?)
     }
 }
@@ -135,7 +135,7 @@ impl Library for Python {
 
 impl Drop for Python {
     fn drop(&mut self) {
-        // After an error the process can be busy; after success it has nothing left to lose.
+        // After an error the process can be busy. After success it has no unsaved state.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }

@@ -27,9 +27,9 @@ pub fn graphs(entries: &[Entry], threads: usize) -> String {
         let found = searched(&entry.best, &entries[0].best);
         let _ = writeln!(out, "| {} | {ready:.1} | {saved} | {building:.2} | {found} |", entry.name);
     }
-    out + "\nBuild: from the first row to an index in memory that can be searched. Ours writes its rows to a file in that \
-           time; the recall it measures on itself, checksums and flushing to the disk count as saving. Its second space \
-           is as small as can be: one value a row, no graph.\n"
+    out + "\nBuild: from the first row to a searchable index in memory. Ours also writes its rows to a file in that time. \
+           Measuring its own recall, checksums and flushing to disk count as saving. Its second space is minimal: one \
+           value per row, no graph.\n"
 }
 
 /// Bulk search. The first entry is ours.

@@ -9,17 +9,17 @@ use std::time::Duration;
 pub const USAGE: &str = "\
 usage: cargo xtask peers serve --bundle BUNDLE --dev FILE [OPTIONS]
 
-serve puts `citree serve` under load, on this machine alone.
+Measures `citree serve` under load, on this machine only.
 
   --bundle BUNDLE   a bundle with an index
-  --dev FILE        a treebank; its sentences of 20 words are sent, 200 of them at most
+  --dev FILE        a treebank; up to 200 of its sentences of 20 words are sent
   --parts A,B,..    what to measure: latency, throughput, soak [default: latency,throughput]
   --clients N       clients at the same time, in throughput and soak [default: 16]
-  --seconds N       seconds that each way is measured, after some to warm up [default: 20]
-  --rounds N        times that throughput is measured, all ways in turns [default: 3]
+  --seconds N       seconds per measurement, after a warm-up [default: 20]
+  --rounds N        rounds of throughput; the variants alternate [default: 3]
   --soak-minutes N  minutes of good and bad requests, then SIGTERM [default: 10]
 
-It runs the program that `cargo build --release` makes, so build first. The exit status is 1 if soak found a failure.
+Runs the binary of `cargo build --release`, so build it first. The exit status is 1 if soak found a failure.
 ";
 
 /// A part that can be measured separately.

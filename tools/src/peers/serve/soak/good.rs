@@ -27,7 +27,7 @@ impl Good {
     /// `ready` is the response of `/readyz`.
     pub fn new(address: SocketAddr, sentences: &[Vec<String>], ready: &Value) -> anyhow::Result<Self> {
         let count = |name: &str| {
-            let count = ready[name].as_u64().with_context(|| format!("/readyz does not tell how many {name}"))?;
+            let count = ready[name].as_u64().with_context(|| format!("/readyz has no number of {name}"))?;
             ensure!(count > 0, "the index has no {name}");
             Ok(count as usize)
         };
