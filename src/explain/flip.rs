@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::evidence::{EdgeId, Evidence, Side};
 use crate::parse::{Analysis, Choice, Decision};
 use super::votes::SURELY_SMALLEST;
-use crate::rule::{Compared, Context};
+use crate::rule::{Compared, Context, Totals};
 use serde::Serialize;
 use std::collections::{HashMap, HashSet};
 
@@ -83,6 +83,7 @@ impl Explainer {
         let chosen = self.parser.side(analysis, decision, decision.chosen())?;
         let Some((removed, rival, choice)) = self.smallest_set(analysis, decision)? else { return Ok(None) };
         let by_votes = self.rule().of(chosen.task).neighbors().is_some();
+        let both = self.evidence.context(self.parser.by(), chosen)?.compared == Compared::Both;
         let removed = if by_votes { removed } else { self.settled(removed, chosen, rival)? };
         let sentences = self.sentence_set(chosen, rival, &removed)?;
         let named = |edge: &EdgeId| -> Result<String> {
@@ -97,12 +98,9 @@ impl Explainer {
                 Choice::Label(label) => self.edges().label(label).to_string(),
             },
             edges: removed.len(),
-            of_edges: self.evidence.len()
-                + match self.evidence.context(self.parser.by(), chosen)?.compared {
-                    Compared::Both => self.evidence.rejected(),
-                    Compared::Accepted | Compared::Label => 0,
-                },
-            smallest: !by_votes || removed.len() <= SURELY_SMALLEST,
+            of_edges: self.evidence.len() + if both { self.evidence.rejected() } else { 0 },
+            // Where rejected edges count too, the order in which edges go is a good one, but not certainly the best.
+            smallest: if by_votes { removed.len() <= SURELY_SMALLEST } else { !both },
             first_edges: removed.iter().take(NAMED).map(named).collect::<Result<_>>()?,
             sentences: sentences.as_ref().map(Vec::len),
             of_sentences: self.edges().sentences(),
@@ -122,6 +120,7 @@ impl Explainer {
         let others = decision.in_order();
         self.parser.compute_sides(analysis, decision, &others)?;
         let chosen = self.parser.side(analysis, decision, decision.chosen())?;
+        let both = self.evidence.context(self.parser.by(), chosen)?.compared == Compared::Both;
         let mut best: Option<(Vec<EdgeId>, &'d Side, Choice)> = None;
         for other in others {
             let rival = self.parser.side(analysis, decision, other)?;
@@ -130,6 +129,7 @@ impl Explainer {
             }
             let removed = match (self.rule().of(chosen.task).neighbors(), chosen.label) {
                 (Some(neighbors), _) => self.by_votes(neighbors, chosen, rival)?,
+                (None, None) if both => self.by_ratio(chosen, rival)?,
                 (None, None) => shortest_prefix(self.margin_parts(chosen, rival)?),
                 (None, Some(_)) => self.by_means(chosen, rival)?,
             };
@@ -162,6 +162,45 @@ impl Explainer {
     /// Whether a rival is ahead by what is left of the evidence.
     pub(super) fn flipped(&self, left: &Evidence, chosen: &Side, rival: &Side) -> Result<bool> {
         Ok(left.weigh(self.parser.by(), chosen)?.score < left.weigh(self.parser.by(), rival)?.score)
+    }
+
+    /// Few edges whose removal turns a ratio of accepted to rejected edges around: those first that hold the lead most.
+    fn by_ratio(&self, chosen: &Side, rival: &Side) -> Result<Option<Vec<EdgeId>>> {
+        let (evidence, by) = (&self.evidence, self.parser.by());
+        let rule = by.rule.of(chosen.task);
+        let (own, other) = (evidence.weigh(by, chosen)?, evidence.weigh(by, rival)?);
+        // All edges contribute to both sides, in the same order.
+        let parts = evidence.contributions(by, chosen)?.into_iter().zip(evidence.contributions(by, rival)?);
+        let share = |part: f64, whole: f64| part.abs() / whole.max(f64::MIN_POSITIVE);
+        let mut order: Vec<(EdgeId, [f64; 2], f64)> = parts
+            .map(|((edge, own_part), (_, other_part))| {
+                let held = match edge {
+                    EdgeId::Accepted(_) => {
+                        share(own_part, own.totals.accepted) - share(other_part, other.totals.accepted)
+                    }
+                    EdgeId::Rejected(_) => {
+                        share(other_part, other.totals.rejected) - share(own_part, own.totals.rejected)
+                    }
+                };
+                (edge, [own_part.abs(), other_part.abs()], held)
+            })
+            .collect();
+        order.sort_by(|a, b| b.2.total_cmp(&a.2).then(a.0.cmp(&b.0)));
+        // Added up from the end, so that nothing is lost by taking large numbers away from each other.
+        let mut left = [Totals::default(); 2];
+        let mut from = None;
+        for (at, (edge, parts, _)) in order.iter().enumerate().rev() {
+            for (totals, part) in left.iter_mut().zip(parts) {
+                match edge {
+                    EdgeId::Accepted(_) => totals.accepted += part,
+                    EdgeId::Rejected(_) => totals.rejected += part,
+                }
+            }
+            if rule.score(left[0], &own.context) < rule.score(left[1], &other.context) {
+                from = Some(at);
+            }
+        }
+        Ok(from.map(|at| order[..at].iter().map(|(edge, ..)| *edge).collect()))
     }
 
     /// The fewest edges of two labels: the most similar ones of the chosen label and the least similar ones of the other,

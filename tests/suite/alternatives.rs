@@ -19,7 +19,7 @@ fn sentences() -> Vec<Sentence> {
 }
 
 fn explainer(bundle: &Bundle, decode: Decode, rule: &Rule) -> Explainer {
-    bundle.explainer_with(&Settings { decode, rule: rule.clone(), ..Settings::default() }).unwrap()
+    bundle.explainer_with(&Settings { decode, rule: Some(rule.clone()), ..Settings::default() }).unwrap()
 }
 
 /// All labels offered as alternatives to that of a word.

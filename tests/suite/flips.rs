@@ -2,12 +2,12 @@
 
 use crate::explain::rules;
 use crate::sandbox::{Sandbox, stderr, stdout};
-use citree::evidence::Side;
+use citree::evidence::{EdgeId, Side};
 use citree::explain::{Explainer, FlipSet};
 use citree::internals::{side, weighing};
 use citree::parse::{Analysis, Settings};
 use citree::treebank::starter;
-use citree::{Bundle, Evidence, Task};
+use citree::{Bundle, Evidence, Rule, Task};
 use serde_json::Value;
 use std::collections::HashSet;
 
@@ -63,7 +63,7 @@ fn stays(explainer: &Explainer, flipped: &Flipped, left: &Evidence) -> bool {
 #[test]
 fn a_set_of_edges_flips_the_decision_and_one_edge_fewer_does_not() {
     let checked = for_every_flip(|explainer, flipped| {
-        let without = |gone: &[u32]| explainer.evidence().without(|edge, _| gone.contains(&edge));
+        let without = |gone: &[EdgeId]| explainer.evidence().without(|edge, _| gone.contains(&edge));
         let set = &flipped.set;
         assert_eq!(set.edges, set.removed.len());
         assert_eq!(set.removed.iter().collect::<HashSet<_>>().len(), set.edges, "an edge is in it twice");
@@ -73,6 +73,48 @@ fn a_set_of_edges_flips_the_decision_and_one_edge_fewer_does_not() {
         1
     });
     assert!(checked.iter().all(|(_, number)| *number > 10), "too few decisions to tell: {checked:?}");
+}
+
+/// A bundle whose index holds a few sentences, so that every set of one and of two edges can be tried.
+fn few_sentences(sandbox: &Sandbox) -> Bundle {
+    sandbox.trained("t.citree");
+    sandbox.write_treebank("few.conllu", &starter::train()[..6]);
+    let output = sandbox.citree(&["index", "t.citree", "--treebank", "few.conllu"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    Bundle::open(sandbox.path("t.citree")).unwrap()
+}
+
+#[test]
+fn no_smaller_set_of_votes_changes_a_decision_where_explain_says_so() {
+    let sandbox = Sandbox::new();
+    let bundle = few_sentences(&sandbox);
+    let settings = Settings { rule: Some(Rule::knn(5).unwrap()), ..Settings::default() };
+    let explainer = bundle.explainer_with(&settings).unwrap();
+    let edges: Vec<EdgeId> = (0..explainer.edges().accepted())
+        .map(EdgeId::Accepted)
+        .chain((0..explainer.edges().rejected()).map(EdgeId::Rejected))
+        .collect();
+    let mut tried = [0; 4];
+    for analysis in explainer.analyse(&starter::dev()[..12]).unwrap().iter().flatten() {
+        for one in (1..analysis.positions()).flat_map(|word| flipped(&explainer, analysis, word)) {
+            let size = one.set.edges;
+            assert!(one.set.smallest == (size <= 3), "{size}");
+            if size > 3 || tried[size] >= [9, 9, 9, 1][size] {
+                continue;
+            }
+            tried[size] += 1;
+            let stays = |gone: &[EdgeId]| {
+                stays(&explainer, &one, &explainer.evidence().without(|edge, _| gone.contains(&edge)))
+            };
+            for (at, first) in edges.iter().enumerate() {
+                assert!(size < 2 || stays(&[*first]), "one edge is enough instead of {size}");
+                for second in edges[at + 1..].iter().filter(|_| size == 3) {
+                    assert!(stays(&[*first, *second]), "two edges are enough instead of three");
+                }
+            }
+        }
+    }
+    assert!(tried[1] > 0 && tried[2] > 0, "too few decisions to tell: {tried:?}");
 }
 
 #[test]
@@ -98,7 +140,10 @@ fn a_set_of_sentences_flips_the_decision_and_one_sentence_fewer_does_not() {
 #[test]
 fn if_no_sentence_set_is_found_the_sentences_of_the_edges_do_not_flip_the_decision_either() {
     for_every_flip(|explainer, flipped| {
-        let sentence = |edge: &u32| explainer.edges().record(*edge).unwrap().sentence;
+        let sentence = |edge: &EdgeId| match *edge {
+            EdgeId::Accepted(edge) => explainer.edges().record(edge).unwrap().sentence,
+            EdgeId::Rejected(edge) => explainer.edges().index().contrasts().unwrap().record(edge).unwrap().0,
+        };
         let sentences: HashSet<u32> = flipped.set.removed.iter().map(sentence).collect();
         let left = explainer.evidence().without(|_, sentence| sentences.contains(&sentence));
         let of = flipped.set.removed.len();
