@@ -66,6 +66,9 @@ pub mod explain;
 #[cfg(feature = "fetch")]
 pub mod fetch;
 mod files;
+#[cfg(feature = "internals")]
+#[doc(hidden)]
+pub mod internals;
 #[cfg(feature = "lab")]
 pub mod lab;
 mod model;
@@ -89,47 +92,3 @@ pub use explain::Explainer;
 pub use parse::Parser;
 pub use rule::Rule;
 pub use task::Task;
-
-/// For the tests, benches and tools of this repository. Nothing in it is stable.
-#[cfg(feature = "internals")]
-#[doc(hidden)]
-pub mod internals {
-    pub use crate::edge::edge_vectors;
-    pub use crate::encoder::bert::{Bert, Pieces};
-    pub use crate::encoder::{Batch, Numbered, Vocabulary};
-    pub use crate::model::{Blueprint, Model, Tables, Trained};
-    pub use crate::random::Random;
-    pub use crate::score::{accuracies, best};
-    pub use crate::support::gold_edges;
-    pub use crate::train::data::Data;
-    pub use crate::train::run::Run;
-
-    use crate::evidence::{Side, Weighing};
-    use crate::explain::Explainer;
-    use crate::parse::{Analysis, Parser, Settings};
-    use crate::{Result, Task};
-
-    /// A parser of a model in memory, by the sums that are in it.
-    pub fn parser_of(model: &Model, settings: &Settings) -> Result<Parser> {
-        Parser::new(model, None, settings, &candle_core::Device::Cpu)
-    }
-
-    /// How an explainer weighs its evidence.
-    pub fn weighing(explainer: &Explainer) -> &Weighing {
-        explainer.parser().by()
-    }
-
-    /// An edge (dependent, head) of a sentence as a side of a decision, for one of the labels or none.
-    pub fn side(
-        explainer: &Explainer,
-        task: Task,
-        analysis: &Analysis,
-        edge: (usize, usize),
-        label: Option<&str>,
-    ) -> Result<Side> {
-        let parser = explainer.parser();
-        let row = parser.vectors(task, analysis, &[edge])?;
-        let label = label.and_then(|label| parser.tables().vocabulary.label(label));
-        Ok(Side::new(task, row, label))
-    }
-}

@@ -15,6 +15,7 @@ pub use info::Info;
 pub(crate) use layout::Layout;
 pub use verify::Verified;
 
+use crate::config::Config;
 use crate::encoder::Pretrained;
 use crate::error::{Error, Result};
 use crate::evidence::{self, Built, Step, TrainingEdges};
@@ -88,8 +89,13 @@ impl Bundle {
     }
 
     /// The model.
-    pub fn model(&self) -> &Model {
+    pub(crate) fn model(&self) -> &Model {
         &self.0.model
+    }
+
+    /// The configuration that the model was trained with.
+    pub fn config(&self) -> &Config {
+        &self.model().config
     }
 
     /// The device that it computes on.

@@ -5,7 +5,7 @@
 //! with its report. Existing results for the same treebanks and settings are reused.
 
 mod bench;
-pub mod chart;
+pub(crate) mod chart;
 mod corpus;
 mod domains;
 mod geometry;

@@ -14,8 +14,31 @@ use anyhow::{Context, ensure};
 
 /// The modules of `src` in data-flow order: each may use those before it, never those after it.
 const DATA_FLOW: &[&str] = &[
-    "error", "files", "random", "rule", "config", "device", "task", "treebank", "evaluate", "fetch", "ops", "encoder",
-    "edge", "support", "score", "model", "evidence", "bundle", "parse", "train", "explain", "lab", "serve", "cli",
+    "error",
+    "files",
+    "random",
+    "rule",
+    "config",
+    "device",
+    "task",
+    "treebank",
+    "evaluate",
+    "fetch",
+    "ops",
+    "encoder",
+    "edge",
+    "support",
+    "score",
+    "model",
+    "evidence",
+    "bundle",
+    "parse",
+    "train",
+    "explain",
+    "lab",
+    "serve",
+    "cli",
+    "internals",
 ];
 
 /// Files that may contain `unsafe`, each with a `// SAFETY:` comment above it.
