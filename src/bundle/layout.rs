@@ -79,6 +79,11 @@ impl Layout {
 
     /// Whether an index was published.
     pub(crate) fn has_index(&self) -> bool {
-        self.index().join("CURRENT").exists()
+        self.current().exists()
+    }
+
+    /// The file that names the current generation of the index.
+    pub(super) fn current(&self) -> PathBuf {
+        self.index().join("CURRENT")
     }
 }

@@ -8,11 +8,15 @@
 mod about;
 mod info;
 mod layout;
+#[cfg(feature = "serve")]
+mod stamp;
 mod verify;
 
 pub(crate) use about::{About, DevScores};
 pub use info::Info;
 pub(crate) use layout::Layout;
+#[cfg(feature = "serve")]
+pub(crate) use stamp::Stamp;
 pub use verify::Verified;
 
 use crate::config::Config;
