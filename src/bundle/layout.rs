@@ -73,7 +73,7 @@ impl Layout {
 
     /// Whether there is a training run to resume.
     pub(crate) fn is_interrupted(&self) -> bool {
-        // Its configuration is the first thing that a training writes.
+        // A training writes its configuration as soon as it can be resumed.
         self.training().join("config.toml").exists()
     }
 
