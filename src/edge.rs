@@ -2,23 +2,21 @@
 
 mod vectors;
 
-pub use vectors::edge_vectors;
-pub(crate) use vectors::{Rivals, best_wrong_heads, edges_and_rivals};
+pub(crate) use vectors::{Rivals, best_wrong_heads, edge_vectors, edges_and_rivals};
 
 use crate::config::{Config, Similarity};
-use crate::encoder::{Batch, Encoder, Init, Parameters};
+use crate::encoder::{Encoder, Init, Parameters};
 use crate::error::Result;
 use crate::ops::Segments;
 use crate::ops::edge_norm::{EPSILON, edge_norm};
 use crate::ops::pair_product::pair_product;
 use crate::ops::triangular_norm::{factor, triangular_norm};
-use crate::random::Random;
 use candle_core::{Device, Tensor};
 
 /// One of the two models: an encoder, projections of a word as dependent and as head, the edge transform and the
 /// similarity.
 #[derive(Clone, Debug)]
-pub struct EdgeModel {
+pub(crate) struct EdgeModel {
     encoder: Encoder,
     /// `[states, dims]`: a word as a dependent.
     dependent: Tensor,
@@ -36,7 +34,7 @@ pub struct EdgeModel {
 
 /// The two projections of every plain row of a batch.
 #[derive(Clone, Debug)]
-pub struct States {
+pub(crate) struct States {
     /// `[rows, dims]`: the word as a dependent.
     pub dependent: Tensor,
     /// `[rows, dims]`: the word as a head.
@@ -73,7 +71,7 @@ impl EdgeModel {
     }
 
     /// The same model with detached tensors: no gradient is stored.
-    pub fn frozen(&self) -> Result<Self> {
+    pub(crate) fn frozen(&self) -> Result<Self> {
         let transform = self.transform.detach();
         Ok(Self {
             encoder: self.encoder.frozen(),
@@ -107,18 +105,13 @@ impl EdgeModel {
         &self.encoder
     }
 
-    /// Encodes a batch, with dropout if a generator is given.
-    pub fn states(&self, batch: &Batch, training: Option<&mut Random>) -> Result<States> {
-        self.sides(&self.encoder.states(batch, training)?)
-    }
-
     /// Projects encoder states `[rows, states]` to dependents and heads.
     pub(crate) fn sides(&self, encoded: &Tensor) -> Result<States> {
         Ok(States { dependent: encoded.matmul(&self.dependent)?, head: encoded.matmul(&self.head)? })
     }
 
     /// The vectors `[edges, dims]` of these edges; of unit length for cosine.
-    pub fn edge_rows(&self, states: &States, dependents: &[u32], heads: &[u32]) -> Result<Tensor> {
+    pub(crate) fn edge_rows(&self, states: &States, dependents: &[u32], heads: &[u32]) -> Result<Tensor> {
         let select = |t: &Tensor, rows: &[u32]| t.index_select(&Tensor::new(rows, t.device())?, 0);
         let products = (select(&states.dependent, dependents)? * select(&states.head, heads)?)?;
         self.comparable(products.matmul(&self.transform)?)
@@ -147,7 +140,7 @@ impl EdgeModel {
     }
 
     /// Scores `[edges, classes]` of edge rows against one support row per class, `[classes, dims]`.
-    pub fn class_scores(&self, rows: &Tensor, support: &Tensor) -> Result<Tensor> {
+    pub(crate) fn class_scores(&self, rows: &Tensor, support: &Tensor) -> Result<Tensor> {
         let products = rows.matmul(&support.t()?)?;
         Ok(match self.similarity {
             Similarity::Dot => products,

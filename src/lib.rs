@@ -67,6 +67,9 @@ pub mod explain;
 #[cfg(feature = "fetch")]
 pub mod fetch;
 mod files;
+#[cfg(feature = "internals")]
+#[doc(hidden)]
+pub mod internals;
 #[cfg(feature = "lab")]
 pub mod lab;
 mod model;
@@ -90,72 +93,3 @@ pub use explain::Explainer;
 pub use parse::Parser;
 pub use rule::Rule;
 pub use task::Task;
-
-/// For the tests, benches and tools of this repository. Nothing in it is stable.
-#[cfg(feature = "internals")]
-#[doc(hidden)]
-pub mod internals {
-    pub use crate::edge::edge_vectors;
-    pub use crate::encoder::bert::{Bert, Pieces};
-    pub use crate::encoder::{Batch, Numbered, Vocabulary};
-    pub use crate::model::{Blueprint, Model, Tables, Trained};
-    pub use crate::random::Random;
-    pub use crate::score::{accuracies, best};
-    pub use crate::support::gold_edges;
-    pub use crate::train::data::Data;
-    pub use crate::train::run::Run;
-
-    use crate::evidence::{Side, Weighing};
-    use crate::explain::Explainer;
-    use crate::parse::{Analysis, Parser, Settings};
-    use crate::{Result, Task};
-
-    /// A parser of a model in memory, by the sums that are in it.
-    pub fn parser_of(model: &Model, settings: &Settings) -> Result<Parser> {
-        Parser::new(model, None, Default::default(), settings, &candle_core::Device::Cpu)
-    }
-
-    /// How an explainer weighs its evidence.
-    pub fn weighing(explainer: &Explainer) -> &Weighing {
-        explainer.parser().by()
-    }
-
-    /// An edge (dependent, head) of a sentence as a side of a decision, for one of the labels or none.
-    pub fn side(
-        explainer: &Explainer,
-        task: Task,
-        analysis: &Analysis,
-        edge: (usize, usize),
-        label: Option<&str>,
-    ) -> Result<Side> {
-        let parser = explainer.parser();
-        let row = parser.vectors(task, analysis, &[edge])?;
-        let label = label.and_then(|label| parser.tables().vocabulary.label(label));
-        Ok(Side::new(task, row, label))
-    }
-}
-
-#[cfg(feature = "internals")]
-#[doc(hidden)]
-pub mod scratch {
-    use crate::explain::Explainer;
-    use crate::parse::Analysis;
-    use crate::{Result, Task};
-    /// word, head, score
-    pub fn candidates(_e: &Explainer, a: &Analysis, k: usize) -> Vec<(usize, usize, f32)> {
-        let mut out = Vec::new();
-        for word in 1..a.positions() {
-            let row = a.scores_of_heads(word);
-            let mut heads: Vec<usize> = (0..row.len()).filter(|&h| h != word).collect();
-            heads.sort_by(|&x, &y| row[y].total_cmp(&row[x]));
-            out.extend(heads.into_iter().take(k).map(|h| (word, h, row[h])));
-        }
-        out
-    }
-    pub fn rows(e: &Explainer, task: Task, a: &Analysis, edges: &[(usize, usize)]) -> Result<Vec<f32>> {
-        e.parser().vectors(task, a, edges)
-    }
-    pub fn label_scores<'a>(e: &Explainer, a: &'a Analysis, w: usize) -> &'a [f32] {
-        a.scores_of_labels(w, e.parser().labels().len())
-    }
-}

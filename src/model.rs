@@ -22,7 +22,7 @@ const VERSION: &str = "1";
 
 /// Everything that the parser needs.
 #[derive(Clone, Debug)]
-pub struct Model {
+pub(crate) struct Model {
     /// The configuration it was trained with.
     pub config: Config,
     /// The vocabulary and the word splits.
@@ -53,7 +53,7 @@ pub(crate) struct ModelFiles {
 /// The tables learnt from a training treebank.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Tables {
+pub(crate) struct Tables {
     /// The ids of words, characters and labels.
     pub vocabulary: Vocabulary,
     /// How tokens are split into syntactic words.
@@ -62,7 +62,7 @@ pub struct Tables {
 
 /// Everything that a network is built from.
 #[derive(Clone, Copy, Debug)]
-pub struct Blueprint<'a> {
+pub(crate) struct Blueprint<'a> {
     /// The sizes and the seed.
     pub config: &'a Config,
     /// Words, characters and labels.
@@ -75,7 +75,7 @@ pub struct Blueprint<'a> {
 
 /// One of the two models with its support.
 #[derive(Clone, Debug)]
-pub struct Trained {
+pub(crate) struct Trained {
     task: Task,
     /// Its variables, without those of a shared encoder.
     pub parameters: Parameters,
@@ -87,7 +87,7 @@ pub struct Trained {
 
 impl Model {
     /// A model from its parts.
-    pub fn new(config: Config, tables: Tables, pretrained: Pretrained, heads: Trained, labels: Trained) -> Self {
+    pub(crate) fn new(config: Config, tables: Tables, pretrained: Pretrained, heads: Trained, labels: Trained) -> Self {
         Self { config, tables, pretrained, heads, labels, fingerprint: OnceLock::new() }
     }
 
@@ -108,7 +108,7 @@ impl Model {
 
     /// A hash of everything that determines edge vectors: configuration, tables, parameters and pretrained input. An
     /// index is valid only for the model it was built with.
-    pub fn fingerprint(&self) -> Result<[u8; 32]> {
+    pub(crate) fn fingerprint(&self) -> Result<[u8; 32]> {
         if let Some(fingerprint) = self.fingerprint.get() {
             return Ok(*fingerprint);
         }
@@ -182,7 +182,7 @@ impl Fingerprint {
 
 impl Trained {
     /// A model with new parameters, over its own or a shared encoder. The two tasks use different seeds.
-    pub fn new(task: Task, blueprint: &Blueprint, shared: Option<&Encoder>) -> Result<Self> {
+    pub(crate) fn new(task: Task, blueprint: &Blueprint, shared: Option<&Encoder>) -> Result<Self> {
         Self::with_parameters(Parameters::default(), task, blueprint, shared)
     }
 
@@ -206,7 +206,7 @@ impl Trained {
     }
 
     /// The encoder that the other model shares, if the configuration shares one.
-    pub fn shared(&self, config: &Config) -> Option<&Encoder> {
+    pub(crate) fn shared(&self, config: &Config) -> Option<&Encoder> {
         config.share_encoder.then(|| self.edges.encoder())
     }
 
@@ -216,7 +216,7 @@ impl Trained {
     }
 
     /// Encodes and sums the support set of models trained together, if inference is by instances.
-    pub fn sum_support(
+    pub(crate) fn sum_support(
         models: &mut [Self],
         config: &Config,
         vocabulary: &Vocabulary,
@@ -231,7 +231,7 @@ impl Trained {
     }
 
     /// A scorer over the model and its support.
-    pub fn scorer(&self, aggregate: Aggregate, device: &Device) -> Result<Scorer> {
+    pub(crate) fn scorer(&self, aggregate: Aggregate, device: &Device) -> Result<Scorer> {
         let rows = match &self.sums {
             Some(sums) => support_rows(sums, aggregate, device)?,
             None => self.edges.weight_rows()?.ok_or_else(|| Error::Training {

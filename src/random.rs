@@ -5,13 +5,13 @@ use serde::{Deserialize, Serialize};
 
 /// Xoshiro256++ by Blackman and Vigna, seeded by SplitMix64.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Random {
+pub(crate) struct Random {
     state: [u64; 4],
 }
 
 impl Random {
     /// A generator for this seed. Equal seeds draw equal numbers on every machine.
-    pub fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         let mut mix = seed;
         let state = [(); 4].map(|()| {
             mix = mix.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -23,7 +23,7 @@ impl Random {
     }
 
     /// A separate generator for a named purpose, so that more draws for one purpose do not shift another.
-    pub fn branch(seed: u64, purpose: &str) -> Self {
+    pub(crate) fn branch(seed: u64, purpose: &str) -> Self {
         let hash =
             purpose.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3));
         Self::new(seed ^ hash)
@@ -44,7 +44,7 @@ impl Random {
     }
 
     /// Uniform in `0..end`; `end` must not be 0.
-    pub fn below(&mut self, end: usize) -> usize {
+    pub(crate) fn below(&mut self, end: usize) -> usize {
         ((u128::from(self.bits()) * end as u128) >> 64) as usize
     }
 
@@ -54,13 +54,13 @@ impl Random {
     }
 
     /// Standard normal, by the Box-Muller transform.
-    pub fn normal(&mut self) -> f32 {
+    pub(crate) fn normal(&mut self) -> f32 {
         let radius = (-2.0 * (1.0 - f64::from(self.unit())).ln()).sqrt();
         (radius * (std::f64::consts::TAU * f64::from(self.unit())).cos()) as f32
     }
 
     /// Shuffles the items.
-    pub fn shuffle<T>(&mut self, items: &mut [T]) {
+    pub(crate) fn shuffle<T>(&mut self, items: &mut [T]) {
         for end in (2..=items.len()).rev() {
             items.swap(end - 1, self.below(end));
         }

@@ -11,7 +11,7 @@ use rayon::prelude::*;
 
 /// A frozen model with the support rows that candidates are compared with.
 #[derive(Clone, Debug)]
-pub struct Scorer {
+pub(crate) struct Scorer {
     model: EdgeModel,
     /// `[classes, dims]`.
     support: Tensor,
@@ -19,7 +19,7 @@ pub struct Scorer {
 
 /// The states of a batch of sentences under one model.
 #[derive(Clone, Debug)]
-pub struct Encoded {
+pub(crate) struct Encoded {
     states: States,
     segments: Segments,
 }
@@ -44,7 +44,7 @@ impl Scorer {
     }
 
     /// Encodes a batch of sentences for scoring.
-    pub fn encode(&self, batch: &Batch) -> Result<Encoded> {
+    pub(crate) fn encode(&self, batch: &Batch) -> Result<Encoded> {
         self.encode_from(&self.model.encoder().states(batch, None)?, batch)
     }
 
@@ -54,14 +54,14 @@ impl Scorer {
     }
 
     /// Scores of every candidate head, flat: sentence by sentence, `[dependent][head]`, without ROOT as a dependent.
-    pub fn head_scores(&self, encoded: &Encoded) -> Result<Vec<f32>> {
+    pub(crate) fn head_scores(&self, encoded: &Encoded) -> Result<Vec<f32>> {
         let scores = self.model.candidate_scores(&encoded.states, &encoded.segments, &self.support.get(0)?)?;
         Ok(scores.to_vec1::<f32>()?)
     }
 
     /// Scores of every label for the edge from each word to its head in `heads`, flat: sentence by sentence,
     /// `[word][label]`.
-    pub fn label_scores(&self, encoded: &Encoded, heads: &[&[usize]]) -> Result<Vec<f32>> {
+    pub(crate) fn label_scores(&self, encoded: &Encoded, heads: &[&[usize]]) -> Result<Vec<f32>> {
         let (mut dependents, mut head_rows) = (Vec::new(), Vec::new());
         for ((first, length), heads) in encoded.segments.ranges().zip(heads) {
             dependents.extend((1..length).map(|word| (first + word) as u32));
@@ -111,7 +111,7 @@ impl Scorer {
 
 /// For each model, the share of words that it predicts correctly: heads (greedy), or labels of gold edges. Several
 /// models must share an encoder, which then runs once.
-pub fn accuracies(models: &[(Task, &Scorer)], sentences: &[Numbered]) -> Result<Vec<f64>> {
+pub(crate) fn accuracies(models: &[(Task, &Scorer)], sentences: &[Numbered]) -> Result<Vec<f64>> {
     let Some((_, first)) = models.first() else { return Ok(Vec::new()) };
     let count = |batch: &Vec<usize>| -> Result<Vec<usize>> {
         let batch: Vec<&Numbered> = batch.iter().map(|&s| &sentences[s]).collect();
@@ -134,7 +134,7 @@ pub fn accuracies(models: &[(Task, &Scorer)], sentences: &[Numbered]) -> Result<
 }
 
 /// The index of the largest score; ties go to the first.
-pub fn best(scores: &[f32], excluded: Option<usize>) -> usize {
+pub(crate) fn best(scores: &[f32], excluded: Option<usize>) -> usize {
     let mut best = usize::from(excluded == Some(0));
     for (at, &score) in scores.iter().enumerate() {
         if Some(at) != excluded && score > scores[best] {

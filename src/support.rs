@@ -13,7 +13,7 @@ use rayon::prelude::*;
 const BATCHES: usize = 32;
 
 /// The gold edges of a batch in plain rows: dependents, heads, labels.
-pub fn gold_edges(sentences: &[&Numbered], first_rows: &[usize]) -> (Vec<u32>, Vec<u32>, Vec<u32>) {
+pub(crate) fn gold_edges(sentences: &[&Numbered], first_rows: &[usize]) -> (Vec<u32>, Vec<u32>, Vec<u32>) {
     let (mut dependents, mut heads, mut labels) = (Vec::new(), Vec::new(), Vec::new());
     for (sentence, &first) in sentences.iter().zip(first_rows) {
         for word in 1..sentence.len() {

@@ -78,12 +78,17 @@ impl Layout {
 
     /// Whether there is a training run to resume.
     pub(crate) fn is_interrupted(&self) -> bool {
-        // Its configuration is the first thing that a training writes.
+        // A training writes its configuration as soon as it can be resumed.
         self.training().join("config.toml").exists()
     }
 
     /// Whether an index was published.
     pub(crate) fn has_index(&self) -> bool {
-        self.index().join("CURRENT").exists()
+        self.current().exists()
+    }
+
+    /// The file that names the current generation of the index.
+    pub(super) fn current(&self) -> PathBuf {
+        self.index().join("CURRENT")
     }
 }

@@ -9,14 +9,19 @@ mod about;
 mod info;
 mod layout;
 mod rules;
+#[cfg(feature = "serve")]
+mod stamp;
 mod verify;
 
 pub(crate) use about::{About, DevScores};
 pub use info::Info;
 pub(crate) use layout::Layout;
 pub use rules::{Calibration, MeasuredRule, MeasuredRules};
+#[cfg(feature = "serve")]
+pub(crate) use stamp::Stamp;
 pub use verify::Verified;
 
+use crate::config::Config;
 use crate::encoder::Pretrained;
 use crate::error::{Error, Result};
 use crate::evidence::{self, Built, Step, TrainingEdges};
@@ -97,8 +102,13 @@ impl Bundle {
     }
 
     /// The model.
-    pub fn model(&self) -> &Model {
+    pub(crate) fn model(&self) -> &Model {
         &self.0.model
+    }
+
+    /// The configuration that the model was trained with.
+    pub fn config(&self) -> &Config {
+        &self.model().config
     }
 
     /// The device that it computes on.

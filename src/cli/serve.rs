@@ -118,7 +118,10 @@ fn message(event: &Event) -> String {
     match event {
         Event::Switched { generation } => format!("now serving generation {generation} of the index"),
         Event::NotSwitched { generation, reason } => {
-            format!("generation {generation} of the index cannot be served; the previous one stays in use: {reason}")
+            format!(
+                "generation {generation} of the index cannot be served. The server keeps what it has and tries again: \
+                 {reason}"
+            )
         }
         Event::Stopping => "finishing open requests; Ctrl-C again ends at once".to_string(),
         Event::CutOff => "some requests took too long and were cut off".to_string(),

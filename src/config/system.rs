@@ -35,7 +35,7 @@ pub struct System {
 
 impl System {
     /// Instances in learning and inference, with cosine: the default.
-    pub const IIC: Self =
+    pub(crate) const IIC: Self =
         Self { learning: Basis::Instances, inference: Basis::Instances, similarity: Similarity::Cosine };
 
     /// The names of all six systems, in the order of the paper's table.

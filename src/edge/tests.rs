@@ -4,14 +4,22 @@
 
 use super::*;
 use crate::config::{Preset, System};
-use crate::encoder::{Numbered, Pretrained, Vocabulary};
+use crate::encoder::{Batch, Numbered, Pretrained, Vocabulary};
 use crate::ops::cross_entropy::{Choice, cross_entropy};
 use crate::ops::gradcheck::assert_close;
 use crate::ops::reference_tests::{Reference, assert_loss_gradients, variable};
+use crate::random::Random;
 use crate::treebank::Sentence;
 use candle_core::{DType, Var};
 
 const LABELS: usize = 3;
+
+impl EdgeModel {
+    /// Encodes a batch, with dropout if a generator is given.
+    pub(crate) fn states(&self, batch: &Batch, training: Option<&mut Random>) -> Result<States> {
+        self.sides(&self.encoder.states(batch, training)?)
+    }
+}
 
 /// Gold trees in plain rows. The last sentence is the support; all others are queries.
 struct Gold {

@@ -28,7 +28,7 @@ pub(crate) struct Rejected {
 /// For each model, the vectors of the edges from every word to its head in `heads`, one flat list per sentence. Batches
 /// are encoded in parallel, and only once for all models if they have a `shared` encoder. The models should be
 /// [frozen](EdgeModel::frozen).
-pub fn edge_vectors(
+pub(crate) fn edge_vectors(
     models: &[&EdgeModel],
     shared: bool,
     sentences: &[Numbered],

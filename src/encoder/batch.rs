@@ -17,7 +17,7 @@ const MOST_SENTENCES: usize = 128;
 
 /// A batch without padding. "Packed" rows are ordered by time, "plain" rows by sentence, then position.
 #[derive(Clone, Debug)]
-pub struct Batch {
+pub(crate) struct Batch {
     /// Word id of every packed row.
     pub words: Vec<u32>,
     /// The distinct spellings in the batch.
@@ -42,7 +42,7 @@ pub struct Batch {
 
 impl Batch {
     /// Packs sentences. Plain rows keep their order.
-    pub fn new(sentences: &[&Numbered]) -> Self {
+    pub(crate) fn new(sentences: &[&Numbered]) -> Self {
         let lengths: Vec<usize> = sentences.iter().map(|s| s.len()).collect();
         let mut by_length: Vec<usize> = (0..sentences.len()).collect();
         by_length.sort_by_key(|&s| std::cmp::Reverse(lengths[s]));
@@ -110,7 +110,7 @@ impl Batch {
     }
 
     /// First plain row of every sentence.
-    pub fn first_rows(&self) -> Vec<usize> {
+    pub(crate) fn first_rows(&self) -> Vec<usize> {
         self.segments.ranges().map(|(start, _)| start).collect()
     }
 }

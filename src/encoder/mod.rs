@@ -7,11 +7,11 @@ pub(crate) mod pretrained;
 mod vocabulary;
 pub(crate) mod word_vectors;
 
-pub use batch::Batch;
+pub(crate) use batch::Batch;
 pub(crate) use batch::length_batches;
 pub(crate) use parameters::{Init, Parameters};
 pub use pretrained::{Pretrained, Sources};
-pub use vocabulary::{Numbered, Vocabulary};
+pub(crate) use vocabulary::{Numbered, Vocabulary};
 
 use crate::config::{BertLayers, Config};
 use crate::error::{Error, Result};
@@ -28,7 +28,7 @@ use word_vectors::WordVectors;
 
 /// The network from words to their states in context. It applies dropout only if a generator is given.
 #[derive(Clone, Debug)]
-pub struct Encoder {
+pub(crate) struct Encoder {
     words: Tensor,
     characters: Tensor,
     char_filter: Tensor,

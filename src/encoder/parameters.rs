@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 /// The learnable tensors of one model, sorted by name.
 #[derive(Clone, Debug)]
-pub struct Parameters {
+pub(crate) struct Parameters {
     vars: BTreeMap<String, Var>,
     /// `f32`; `f64` in gradient checks only.
     dtype: DType,
@@ -86,7 +86,7 @@ impl Parameters {
     }
 
     /// All variables by name.
-    pub fn iter(&self) -> impl Iterator<Item = (&str, &Var)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &Var)> {
         self.vars.iter().map(|(name, var)| (name.as_str(), var))
     }
 

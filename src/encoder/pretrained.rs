@@ -53,7 +53,7 @@ impl Pretrained {
     }
 
     /// Converts sentences to numbers, with their word vectors and their BERT input.
-    pub fn number(&self, vocabulary: &Vocabulary, sentences: &[Sentence]) -> Result<Vec<Numbered>> {
+    pub(crate) fn number(&self, vocabulary: &Vocabulary, sentences: &[Sentence]) -> Result<Vec<Numbered>> {
         // Uses stored states only if all sentences have them, because a batch cannot mix both kinds.
         let stored = |features: &Arc<Features>| {
             sentences.iter().map(|sentence| features.find(sentence)).collect::<Option<Vec<_>>>()

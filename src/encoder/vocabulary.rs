@@ -18,7 +18,7 @@ const LONGEST_SPELLING: usize = 20;
 /// The tables of one training treebank. Ids follow the sorted order of their entries.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "Lists", into = "Lists")]
-pub struct Vocabulary {
+pub(crate) struct Vocabulary {
     words: BTreeMap<String, u32>,
     characters: BTreeMap<char, u32>,
     labels: Vec<String>,
@@ -26,7 +26,7 @@ pub struct Vocabulary {
 
 /// A sentence as numbers; position 0 is ROOT.
 #[derive(Clone, Debug, Default)]
-pub struct Numbered {
+pub(crate) struct Numbered {
     /// Word ids.
     pub words: Vec<u32>,
     /// Character ids of every position.
@@ -45,12 +45,12 @@ pub struct Numbered {
 
 impl Numbered {
     /// Number of positions, ROOT included.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.words.len()
     }
 
     /// Whether there are no words besides ROOT.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.words.len() <= 1
     }
 }
@@ -63,7 +63,7 @@ impl AsRef<Numbered> for Numbered {
 
 impl Vocabulary {
     /// Builds the tables of a treebank. Lower-cased words with fewer than `min_count` occurrences are left out.
-    pub fn new(sentences: &[Sentence], min_count: usize) -> Self {
+    pub(crate) fn new(sentences: &[Sentence], min_count: usize) -> Self {
         let mut counts: BTreeMap<String, usize> = BTreeMap::new();
         let mut characters: BTreeSet<char> = BTreeSet::new();
         let mut labels: Vec<String> = Vec::new();
@@ -89,7 +89,7 @@ impl Vocabulary {
     }
 
     /// All labels, sorted. A label's id is its index.
-    pub fn labels(&self) -> &[String] {
+    pub(crate) fn labels(&self) -> &[String] {
         &self.labels
     }
 
@@ -109,7 +109,7 @@ impl Vocabulary {
     }
 
     /// Converts a sentence to numbers, without pretrained input.
-    pub fn number(&self, sentence: &Sentence) -> Numbered {
+    pub(crate) fn number(&self, sentence: &Sentence) -> Numbered {
         let words = sentence.words();
         let word_ids = words.iter().map(|w| self.words.get(&w.form.to_lowercase()).copied().unwrap_or(UNKNOWN));
         let spelling = |form: &str| -> Vec<u32> {

@@ -2,7 +2,7 @@
 
 mod answers;
 
-pub use answers::{
+pub(crate) use answers::{
     MOST_IS_MISSING, MOST_OF_ALL, change, change_count, chosen_by_tree, contrast, flip, flip_by_tree, flip_sentences,
     no_alternative,
 };
@@ -45,7 +45,7 @@ pub(crate) fn number(value: f64) -> String {
 }
 
 /// A number with so many decimals.
-pub fn fixed(value: f64, decimals: usize) -> String {
+pub(crate) fn fixed(value: f64, decimals: usize) -> String {
     let size = format!("{:.decimals$}", value.abs());
     let negative = value < 0.0 && size.bytes().any(|digit| matches!(digit, b'1'..=b'9'));
     if negative { format!("−{size}") } else { size }
@@ -64,11 +64,11 @@ pub(crate) fn count(value: u64) -> String {
 }
 
 /// What a share above 100 % or below 0 means.
-pub const UNUSUAL_SHARES: &str =
+pub(crate) const UNUSUAL_SHARES: &str =
     "Parts for and against add up to the margin, so a part can be above 100 % of it or below 0.";
 
 /// Whether a share that is shown for a decision is above 100 % or below 0.
-pub fn has_unusual_shares(rationale: &Rationale) -> bool {
+pub(crate) fn has_unusual_shares(rationale: &Rationale) -> bool {
     let groups = rationale.roll_ups.iter().flat_map(|roll_up| &roll_up.groups).filter_map(|group| group.margin_share);
     let shares = rationale.coverage.margin.into_iter().chain(groups);
     !rationale.is_chosen_by_tree() && shares.into_iter().any(|share| !(0.0..=1.0).contains(&share))

@@ -22,7 +22,7 @@ const COLOURS: [(&str, &str); 8] = [
 ];
 
 /// A named line.
-pub struct Line {
+pub(crate) struct Line {
     /// The name in the legend.
     pub name: String,
     /// The points. Those outside the axes are not drawn.
@@ -32,7 +32,7 @@ pub struct Line {
 }
 
 /// An axis over a range of values.
-pub struct Axis {
+pub(crate) struct Axis {
     title: String,
     low: f64,
     high: f64,
@@ -42,13 +42,13 @@ pub struct Axis {
 
 impl Axis {
     /// An axis with evenly spaced ticks.
-    pub fn even(title: &str, low: f64, high: f64, steps: usize) -> Self {
+    pub(crate) fn even(title: &str, low: f64, high: f64, steps: usize) -> Self {
         let ticks = (0..=steps).map(|step| low + (high - low) * step as f64 / steps as f64).collect();
         Self { title: title.to_string(), low, high, logarithmic: false, ticks }
     }
 
     /// An axis around these values with round ticks: the largest step that gives more than three intervals.
-    pub fn around(title: &str, values: impl Iterator<Item = f64> + Clone) -> Self {
+    pub(crate) fn around(title: &str, values: impl Iterator<Item = f64> + Clone) -> Self {
         let values = values.filter(|value| value.is_finite());
         let least = values.clone().reduce(f64::min).unwrap_or_default();
         let most = values.fold(least, f64::max);
@@ -60,7 +60,7 @@ impl Axis {
     }
 
     /// A logarithmic axis around these values, with ticks at 1, 2 and 5 of each power of ten.
-    pub fn logarithmic(title: &str, values: impl Iterator<Item = f64> + Clone) -> Self {
+    pub(crate) fn logarithmic(title: &str, values: impl Iterator<Item = f64> + Clone) -> Self {
         let values = values.filter(|value| *value > 0.0 && value.is_finite());
         let least = values.clone().fold(f64::INFINITY, f64::min).clamp(1e-9, 1e12);
         let most = values.fold(least, f64::max);
@@ -94,7 +94,7 @@ impl Axis {
 }
 
 /// Draws lines over two axes, with a legend on the right.
-pub fn svg(title: &str, across: &Axis, up: &Axis, lines: &[Line]) -> String {
+pub(crate) fn svg(title: &str, across: &Axis, up: &Axis, lines: &[Line]) -> String {
     let x = |place: f64| LEFT + place * (WIDTH - LEFT - RIGHT);
     let y = |place: f64| HEIGHT - BOTTOM - place * (HEIGHT - TOP - BOTTOM);
     let colours = |dark: bool| {

@@ -4,8 +4,10 @@
 //! folder: `trained/` holds the models, `measured/` the cached measurements, and each experiment has its own folder
 //! with its report. Existing results for the same treebanks and settings are reused.
 
+#[cfg(feature = "cli")]
+mod before;
 mod bench;
-pub mod chart;
+pub(crate) mod chart;
 mod corpus;
 mod domains;
 mod geometry;
@@ -32,7 +34,7 @@ use crate::train::Flow;
 use crate::treebank::Sentence;
 use bench::Bench;
 use candle_core::Device;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::str::FromStr;
 use trainings::Training;
 
@@ -193,20 +195,7 @@ pub fn run(lab: &Lab, experiments: &[Experiment], watcher: &dyn Watcher) -> Resu
 }
 
 impl Lab<'_> {
-    /// The experiments that this treebank does not support, and why.
-    pub(crate) fn impossible(&self) -> Result<Vec<(Experiment, String)>> {
-        let several = corpus::genres(self)?.is_some();
-        let why =
-            "the dev set has one genre only, or shares none with the training set, by the first part of `sent_id`"
-                .to_string();
-        Ok(if several { Vec::new() } else { vec![(Experiment::Domains, why)] })
-    }
-
-    /// Refuses invalid settings before any work is done.
-    pub(crate) fn check_before(&self, experiments: &[Experiment]) -> Result<()> {
-        self.check(experiments).map(drop)
-    }
-
+    /// Refuses invalid settings before any work is done. Returns the training runs that the experiments need.
     fn check(&self, experiments: &[Experiment]) -> Result<Vec<Training>> {
         let refuse = |message: &str| Err(Error::Training { message: message.to_string() });
         let mut seeds = self.seeds.to_vec();
@@ -234,16 +223,6 @@ impl Lab<'_> {
             }
         }
         Ok(trainings)
-    }
-
-    /// The folder of the pretrained input of all training runs.
-    pub(crate) fn pretrained_folder(&self) -> PathBuf {
-        self.folder.join("pretrained")
-    }
-
-    /// Whether the folder contains trained models or checkpoints.
-    pub(crate) fn has_trainings(&self) -> bool {
-        self.folder.join("trained").exists()
     }
 
     /// Locks the folder, because two processes would overwrite each other's checkpoints.

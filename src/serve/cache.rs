@@ -1,6 +1,7 @@
 //! A cache of analyses under slow rules, for repeated requests about the same sentences, such as clicks on their edges.
 
 use super::snapshot::Snapshot;
+use crate::bundle::Stamp;
 use crate::parse::Analysis;
 use crate::rule::Rule;
 use crate::treebank::Sentence;
@@ -22,8 +23,7 @@ pub(super) struct AnalysisCache {
 /// Everything that an analysis depends on.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Key {
-    generation: u64,
-    fingerprint: String,
+    stamp: Stamp,
     rule: Rule,
     words: Vec<Vec<String>>,
 }
@@ -31,7 +31,7 @@ pub(super) struct Key {
 impl Key {
     pub(super) fn new(snapshot: &Snapshot, rule: &Rule, sentences: &[Sentence]) -> Self {
         let words = sentences.iter().map(|sentence| sentence.forms().map(str::to_string).collect()).collect();
-        Self { generation: snapshot.generation, fingerprint: snapshot.fingerprint.clone(), rule: rule.clone(), words }
+        Self { stamp: snapshot.stamp.clone(), rule: rule.clone(), words }
     }
 }
 
@@ -56,25 +56,32 @@ impl AnalysisCache {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+    use crate::bundle::Layout;
 
-    fn key(generation: u64, word: &str) -> Key {
+    fn key(stamp: &Stamp, word: &str) -> Key {
         let words = vec![vec![word.to_string()]];
-        Key { generation, fingerprint: String::new(), rule: Rule::knn(3).unwrap(), words }
+        Key { stamp: stamp.clone(), rule: Rule::knn(3).unwrap(), words }
     }
 
     #[test]
-    fn recent_analyses_are_cached_by_generation_rule_and_words() {
+    fn recent_analyses_are_cached_by_content_rule_and_words() {
+        let folder = tempfile::tempdir().unwrap();
+        let layout = Layout::of(folder.path());
+        let one = layout.stamp();
+        std::fs::create_dir(layout.model()).unwrap();
+        std::fs::write(layout.model_files().config, "").unwrap();
+        let other = layout.stamp();
         let cache = AnalysisCache::default();
-        cache.put(key(1, "first"), &Arc::new(vec![None]));
-        assert!(cache.get(&key(1, "first")).is_some());
-        assert!(cache.get(&key(2, "first")).is_none());
-        assert!(cache.get(&Key { rule: Rule::sum(), ..key(1, "first") }).is_none());
+        cache.put(key(&one, "first"), &Arc::new(vec![None]));
+        assert!(cache.get(&key(&one, "first")).is_some());
+        assert!(cache.get(&key(&other, "first")).is_none());
+        assert!(cache.get(&Key { rule: Rule::sum(), ..key(&one, "first") }).is_none());
         for number in 0..MOST - 1 {
-            cache.put(key(1, &number.to_string()), &Arc::default());
+            cache.put(key(&one, &number.to_string()), &Arc::default());
         }
-        assert_eq!(cache.get(&key(1, "first")).map(|analyses| analyses.len()), Some(1), "used lately");
-        cache.put(key(1, "one more"), &Arc::default());
-        assert!(cache.get(&key(1, "first")).is_some());
-        assert!(cache.get(&key(1, "0")).is_none(), "the oldest goes first");
+        assert_eq!(cache.get(&key(&one, "first")).map(|analyses| analyses.len()), Some(1), "used lately");
+        cache.put(key(&one, "one more"), &Arc::default());
+        assert!(cache.get(&key(&one, "first")).is_some());
+        assert!(cache.get(&key(&one, "0")).is_none(), "the oldest goes first");
     }
 }

@@ -216,4 +216,4 @@ impl Work for Compute {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

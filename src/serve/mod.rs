@@ -48,26 +48,26 @@ use snapshot::{Refreshed, Snapshot, Snapshots};
 use std::net::TcpListener;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::sync::watch;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-/// The interval between checks for a newer generation of the index.
+/// The interval between checks for a newer index, or another bundle in its place.
 const LOOK: Duration = Duration::from_secs(1);
 
 /// An event that the operator of a server may want to know about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Event {
-    /// The server switched to a newer generation of the index.
+    /// The server switched to a newer generation of the index, or to another bundle in its place.
     Switched {
-        /// Its number.
+        /// The generation of the index.
         generation: u64,
     },
-    /// A newer generation cannot be opened. The server continues with the old one.
+    /// What the folder now holds cannot be opened. The server continues with what it has, and tries again.
     NotSwitched {
-        /// Its number.
+        /// The generation of the index.
         generation: u64,
         /// The reason.
         reason: String,
@@ -249,23 +249,17 @@ fn router(app: App) -> Router {
         .with_state(app)
 }
 
-/// Checks for newer generations while the server runs.
+/// Checks for another content of the folder while the server runs.
 async fn keep_looking(app: App, on_event: Arc<impl Fn(Event) + Send + Sync + 'static>) {
-    let mut known = app.snapshot().generation;
     loop {
         tokio::time::sleep(LOOK).await;
         let snapshots = app.0.snapshots.clone();
-        match tokio::task::spawn_blocking(move || snapshots.refresh(known)).await {
+        match tokio::task::spawn_blocking(move || snapshots.refresh(Instant::now())).await {
             Ok(Refreshed::Switched(generation)) => {
-                known = generation;
                 app.metrics().serving(generation);
                 on_event(Event::Switched { generation });
             }
-            Ok(Refreshed::Failed { generation, reason }) => {
-                // Not tried again until the next generation is published.
-                known = generation;
-                on_event(Event::NotSwitched { generation, reason });
-            }
+            Ok(Refreshed::Failed { generation, reason }) => on_event(Event::NotSwitched { generation, reason }),
             Ok(Refreshed::Unchanged) | Err(_) => {}
         }
     }

@@ -6,7 +6,7 @@ use crate::treebank::Sentence;
 
 /// The numbered treebanks of a run.
 #[derive(Clone, Debug)]
-pub struct Data {
+pub(crate) struct Data {
     /// The training set, which is also the support set.
     pub train: Vec<Numbered>,
     /// The dev set, which selects the best epoch.

@@ -5,6 +5,7 @@ mod adam;
 mod checkpoint;
 mod curve;
 pub(crate) mod data;
+mod folder;
 mod last_edges;
 mod loss;
 mod observer;
@@ -95,7 +96,10 @@ pub(crate) fn train_stage(
 ) -> Result<Option<Finished>> {
     let Plan { config, pretrained, device, .. } = *plan;
     let (tables, data) = plan.begin()?;
-    prepare(folder, config, &data, folder.join("config.toml").exists())?;
+    match folder::is_resumable(folder) {
+        true => folder::check(folder, config, &data)?,
+        false => folder::begin(folder, config, &data, || Ok(()))?,
+    }
     let path = folder.join(format!("{}.jsonl", stage.name()));
     let mut recorder = Recorder { reports: Vec::new(), path, observer, problem: None };
     let run = Run::new(stage, config, &tables, pretrained, &data, device)?.resume(folder)?;
@@ -147,17 +151,16 @@ pub fn train(plan: &Plan, bundle: &Path, start: Start<'_>, observer: &mut dyn Ob
         let message = "the model to start from was trained on another treebank: train afresh".to_string();
         return Err(Error::Training { message });
     }
-    prepare(&folder, config, &data, matches!(start, Start::Resume))?;
-    if let Start::From(bundle) = start {
-        let model = bundle.model();
-        for &stage in Stage::all(config) {
-            let run = Run::new(stage, config, &tables, pretrained, &data, device)?;
-            if let Err(error) = run.starting_from(&[&model.heads, &model.labels], &folder) {
-                // What is left must not be resumed: it would go on from random parameters.
-                std::fs::remove_dir_all(&folder).ok();
-                return Err(error);
-            }
-        }
+    match start {
+        Start::Resume => folder::check(&folder, config, &data)?,
+        Start::Fresh => folder::begin(&folder, config, &data, || Ok(()))?,
+        Start::From(bundle) => folder::begin(&folder, config, &data, || {
+            let models = [&bundle.model().heads, &bundle.model().labels];
+            Stage::all(config).iter().try_for_each(|&stage| {
+                let run = Run::new(stage, config, &tables, pretrained, &data, device)?;
+                run.starting_from(&models, &folder)
+            })
+        })?,
     }
     let mut recorder = Recorder { reports: Vec::new(), path: layout.metrics(), observer, problem: None };
     let mut models: Vec<Trained> = Vec::new();
@@ -258,38 +261,4 @@ impl Recorder<'_> {
         let text: String = lines.map(|line| line + "\n").collect();
         write_atomically(&self.path, text.as_bytes())
     }
-}
-
-/// A new run deletes the folder of an older one. A resumed run must have the same configuration and treebanks.
-fn prepare(folder: &Path, config: &Config, data: &Data, resume: bool) -> Result<()> {
-    let path = folder.join("config.toml");
-    let data_path = folder.join("treebanks");
-    let data = format!("{:016x}\n", data.fingerprint());
-    if resume {
-        let text = std::fs::read_to_string(&path).map_err(|_| Error::Bundle {
-            path: folder.to_path_buf(),
-            expected: "an interrupted training".to_string(),
-            found: "none".to_string(),
-            remedy: "leave out --resume to start one".to_string(),
-        })?;
-        let refuse = |path: PathBuf, expected: &str| Error::Bundle {
-            path,
-            expected: format!("the {expected} of this command"),
-            found: "another".to_string(),
-            remedy: "resume with the options and files the training began with".to_string(),
-        };
-        if Config::from_toml(&text, &path)? != *config {
-            return Err(refuse(path, "configuration"));
-        }
-        if std::fs::read_to_string(&data_path).map_err(Error::io(&data_path))? != data {
-            return Err(refuse(data_path, "treebanks"));
-        }
-        return Ok(());
-    }
-    if folder.exists() {
-        std::fs::remove_dir_all(folder).map_err(Error::io(folder))?;
-    }
-    std::fs::create_dir_all(folder).map_err(Error::io(folder))?;
-    write_atomically(&data_path, data.as_bytes())?;
-    write_atomically(&path, config.to_toml().as_bytes())
 }

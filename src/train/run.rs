@@ -25,7 +25,7 @@ use std::time::Instant;
 const DEV_SUPPORT: usize = 2048;
 
 /// A training run.
-pub struct Run<'a> {
+pub(crate) struct Run<'a> {
     stage: Stage,
     config: &'a Config,
     tables: &'a Tables,
@@ -60,7 +60,7 @@ struct State {
 
 impl<'a> Run<'a> {
     /// A run before its first step.
-    pub fn new(
+    pub(crate) fn new(
         stage: Stage,
         config: &'a Config,
         tables: &'a Tables,
@@ -171,7 +171,7 @@ impl<'a> Run<'a> {
     }
 
     /// Processes the next batch of the epoch: loss, gradients, update.
-    pub fn step(&mut self) -> Result<StepReport> {
+    pub(crate) fn step(&mut self) -> Result<StepReport> {
         let started = Instant::now();
         let training_set = TrainingSet {
             config: self.config,

@@ -156,7 +156,7 @@ impl Word {
 
     /// Sets a key in MISC, replacing an older value, and leaves the other keys unchanged. White space in the value
     /// becomes one space and `|` becomes `/`, because MISC cannot hold them.
-    pub fn set_misc(&mut self, key: &str, value: &str) {
+    pub(crate) fn set_misc(&mut self, key: &str, value: &str) {
         set_misc(&mut self.misc, key, value);
     }
 
@@ -173,7 +173,7 @@ impl MultiwordToken {
     }
 
     /// Sets a key in MISC like [`Word::set_misc`].
-    pub fn set_misc(&mut self, key: &str, value: &str) {
+    pub(crate) fn set_misc(&mut self, key: &str, value: &str) {
         set_misc(&mut self.misc, key, value);
     }
 

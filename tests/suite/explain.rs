@@ -4,7 +4,7 @@ use crate::sandbox::{Sandbox, stderr};
 use crate::what_is_needed::{EWT, beside, needs};
 use citree::config::{Config, Preset};
 use citree::explain::{By, Expected, Explainer, Options};
-use citree::internals::{parser_of, side};
+use citree::internals::{parser_of_model, side};
 use citree::parse::{Decode, Settings};
 use citree::treebank::{Sentence, read_trees, starter};
 use citree::{Bundle, Rule, Task};
@@ -34,7 +34,7 @@ fn modes_agree(bundle: &Path, sentences: &[Sentence], decodes: &[Decode]) {
         let settings = Settings { decode, ..Settings::default() };
         let fast = bundle.explainer_with(&settings).unwrap();
         let exact = bundle.explainer_with(&Settings { exact: true, ..settings.clone() }).unwrap();
-        let parses = parser_of(bundle.model(), &settings).unwrap().parse(sentences).unwrap();
+        let parses = parser_of_model(&bundle, &settings).unwrap().parse(sentences).unwrap();
         let analyses = fast.analyse(sentences).unwrap().into_iter().zip(exact.analyse(sentences).unwrap());
         for (parse, (fast, exact)) in parses.iter().zip(analyses) {
             let (fast, exact) = (fast.unwrap(), exact.unwrap());
@@ -88,7 +88,7 @@ fn a_citations_share_is_that_of_its_stored_vector() {
     let explainer = explainer(&sandbox, Rule::sum());
     let sentences = starter::dev();
     let analyses = explainer.analyse(&sentences[..8]).unwrap();
-    let model = explainer.bundle().model();
+    let scale = explainer.bundle().config().scale;
     let space = explainer.edges().space(Task::Heads);
     for (sentence, analysis) in sentences.iter().zip(analyses.iter().flatten()) {
         let explanation = explainer.explain_analysis(sentence, analysis, &Options::default()).unwrap();
@@ -96,7 +96,7 @@ fn a_citations_share_is_that_of_its_stored_vector() {
             let side = side(&explainer, Task::Heads, analysis, (edge.dependent, edge.head), None).unwrap();
             let dot = |row: &[f32]| row.iter().zip(&side.row).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum::<f64>();
             let all: f64 = (0..space.count() as u32).map(|edge| dot(space.row(edge).unwrap())).sum();
-            let score = model.config.scale * all / space.count() as f64;
+            let score = scale * all / space.count() as f64;
             assert!((score - edge.attachment.score).abs() < 1e-3 * score.abs(), "{score} {}", edge.attachment.score);
             for citation in &edge.attachment.citations {
                 let similarity = dot(space.row(citation.edge).unwrap());

@@ -3,7 +3,7 @@
 use crate::sandbox::{Sandbox, TINY, stderr, stdout};
 use citree::Bundle;
 use citree::evaluate::evaluate;
-use citree::internals::{Trained, parser_of};
+use citree::internals::parser_as;
 use citree::parse::{Decode, Settings};
 use citree::treebank::starter;
 use serde_json::Value;
@@ -98,15 +98,9 @@ fn the_six_systems_score_as_trained_bundles_do(sandbox: &Sandbox, lab: &Path) {
 /// WIc is WWc's model of the same seed, deciding by the summed training edges.
 fn deciding_by_instances_takes_the_weights_model_with_its_support(sandbox: &Sandbox, lab: &Path) {
     sandbox.trained_with("wc.citree", &["--system", "WWc", "--seed", "2"]);
-    let mut model = Bundle::open(sandbox.path("wc.citree")).unwrap().model().clone();
-    model.config.system = "WIc".parse().unwrap();
-    let train = model.pretrained.number(&model.tables.vocabulary, &starter::train()[..113]).unwrap();
-    let train: Vec<_> = train.iter().collect();
-    let mut models = [model.heads, model.labels];
-    Trained::sum_support(&mut models[..1], &model.config, &model.tables.vocabulary, &train).unwrap();
-    Trained::sum_support(&mut models[1..], &model.config, &model.tables.vocabulary, &train).unwrap();
-    [model.heads, model.labels] = models;
-    let parser = parser_of(&model, &Settings { decode: Decode::Greedy, ..Settings::default() }).unwrap();
+    let bundle = Bundle::open(sandbox.path("wc.citree")).unwrap();
+    let settings = Settings { decode: Decode::Greedy, ..Settings::default() };
+    let parser = parser_as(&bundle, "WIc".parse().unwrap(), &starter::train()[..113], &settings).unwrap();
     let gold = starter::dev()[..24].to_vec();
     let mut parsed = gold.clone();
     let parses = parser.parse(&parsed).unwrap();

@@ -317,6 +317,35 @@ fn a_new_index_is_served_without_a_restart_and_without_a_failed_request() {
 }
 
 #[test]
+fn a_bundle_renamed_into_the_place_of_the_served_one_is_served_without_a_restart() {
+    let (sandbox, server) = served(&[]);
+    sandbox.trained_with("other.citree", &["--seed", "5"]);
+    let before = server.get("/readyz").json();
+    std::fs::rename(sandbox.path("t.citree"), sandbox.path("old.citree")).unwrap();
+    std::fs::rename(sandbox.path("other.citree"), sandbox.path("t.citree")).unwrap();
+    let after = eventually("the other model", || {
+        let after = server.get("/readyz").json();
+        (after["fingerprint"] != before["fingerprint"]).then_some(after)
+    });
+    assert_eq!(after["generation"], before["generation"]);
+    assert_eq!(server.post("/v1/explain", &json!({ "text": TEXT })).status, 200);
+}
+
+#[test]
+fn a_generation_that_could_not_be_opened_is_served_once_it_can_be() {
+    let (sandbox, server) = served(&[]);
+    crate::trained::copy_all(&sandbox.path("t.citree"), &sandbox.path("copy.citree"));
+    let output = sandbox.citree(&["index", "copy.citree", "--treebank", "dev.conllu"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    std::fs::rename(sandbox.path("copy.citree/index/CURRENT"), sandbox.path("t.citree/index/CURRENT")).unwrap();
+    let said = || std::fs::read_to_string(sandbox.path("stderr")).unwrap();
+    eventually("a word about it", || said().contains("generation 2 of the index cannot be served").then_some(()));
+    let generation = "index/gen-000002";
+    std::fs::rename(sandbox.path("copy.citree").join(generation), sandbox.path("t.citree").join(generation)).unwrap();
+    eventually("generation 2", || (server.get("/readyz").json()["generation"] == 2).then_some(()));
+}
+
+#[test]
 fn every_answer_has_security_headers_and_other_sites_are_refused() {
     let (_sandbox, server) = served(&["--host", "parser.example"]);
     for path in ["/", "/page.js", "/readyz", "/nothing", "/v1/parse"] {

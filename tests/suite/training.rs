@@ -133,6 +133,29 @@ fn a_run_stopped_in_its_first_epoch_resumes_to_the_result_of_an_undisturbed_one(
     assert!(model_files(&tuned[0]) != model_files(&whole));
 }
 
+#[test]
+fn a_run_killed_while_it_writes_what_it_starts_from_cannot_be_resumed_from_random_parameters() {
+    let sandbox = Sandbox::new();
+    sandbox.trained("first.citree");
+    let args = [&sandbox.training("tuned.citree")[..], &["--init", "first.citree"]].concat();
+    let file = |name: &str| sandbox.path("tuned.citree/training").join(name);
+    let mut child = sandbox.command(&args).stderr(Stdio::null()).spawn().unwrap();
+    while !file("heads.checkpoint").exists() {
+        assert!(child.try_wait().unwrap().is_none(), "the training ended before its first checkpoint");
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let (marked, complete) = (file("config.toml").exists(), file("labels.checkpoint").exists());
+    assert!(!marked || complete, "it can be resumed, and its labels start from random parameters");
+
+    let again: &[&str] = if marked { &["--resume"] } else { &[] };
+    let output = sandbox.citree(&[&args[..], again].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let output = sandbox.citree(&[&sandbox.training("whole.citree")[..], &["--init", "first.citree"]].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(model_files(&sandbox.path("tuned.citree")) == model_files(&sandbox.path("whole.citree")));
+}
+
 /// Ends a training, like a kill, after the model is written and before the index is.
 struct WhileIndexing;
 impl Observer for WhileIndexing {

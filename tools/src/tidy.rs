@@ -14,8 +14,32 @@ use anyhow::{Context, ensure};
 
 /// The modules of `src` in data-flow order: each may use those before it, never those after it.
 const DATA_FLOW: &[&str] = &[
-    "error", "files", "random", "task", "rule", "config", "device", "treebank", "evaluate", "fetch", "ops", "encoder",
-    "edge", "support", "score", "model", "evidence", "bundle", "parse", "calibrate", "train", "explain", "lab", "serve", "cli",
+    "error",
+    "files",
+    "random",
+    "task",
+    "rule",
+    "config",
+    "device",
+    "treebank",
+    "evaluate",
+    "fetch",
+    "ops",
+    "encoder",
+    "edge",
+    "support",
+    "score",
+    "model",
+    "evidence",
+    "bundle",
+    "parse",
+    "calibrate",
+    "train",
+    "explain",
+    "lab",
+    "serve",
+    "cli",
+    "internals",
 ];
 
 /// Files that may contain `unsafe`, each with a `// SAFETY:` comment above it.

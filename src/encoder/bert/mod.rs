@@ -11,7 +11,7 @@ mod weights;
 
 pub(crate) use features::Features;
 pub(crate) use network::{Network, PieceBatch};
-pub use pieces::Pieces;
+pub(crate) use pieces::Pieces;
 pub(crate) use shape::Shape;
 
 use super::parameters::Parameters;
@@ -31,7 +31,7 @@ pub(crate) const PREFIX: &str = "bert.";
 
 /// A BERT folder, opened.
 #[derive(Debug)]
-pub struct Bert {
+pub(crate) struct Bert {
     shape: Shape,
     cutter: Cutter,
     /// The network with the folder's own weights; `None` if a trained model has its own.
@@ -43,7 +43,7 @@ pub struct Bert {
 
 impl Bert {
     /// Opens a folder with its weights.
-    pub fn open(folder: &Path, device: &Device) -> Result<Self> {
+    pub(crate) fn open(folder: &Path, device: &Device) -> Result<Self> {
         let mut bert = Self::open_without_weights(folder)?;
         let weights = weights::read(&folder.join(FILES[2]), &bert.shape)?;
         let precision = frozen_precision(device);
@@ -96,14 +96,14 @@ impl Bert {
     }
 
     /// Splits a sentence into pieces.
-    pub fn pieces(&self, words: &[&str]) -> Result<Pieces> {
+    pub(crate) fn pieces(&self, words: &[&str]) -> Result<Pieces> {
         self.cutter.cut(words)
     }
 
     /// The states of every position of the sentences, ROOT included, under the folder's own weights: after the
     /// embedding and each layer, or after the last layer alone. Each tensor is `[positions, dims]`, rounded to half
     /// precision as on disk.
-    pub fn features(&self, sentences: &[&Pieces], all: bool) -> Result<Vec<Tensor>> {
+    pub(crate) fn features(&self, sentences: &[&Pieces], all: bool) -> Result<Vec<Tensor>> {
         self.rounded_states(&PieceBatch::new(sentences), all)
     }
 

@@ -7,7 +7,7 @@ use tokenizers::Tokenizer;
 
 /// A sentence in pieces. Its windows are contiguous.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Pieces {
+pub(crate) struct Pieces {
     /// Piece ids, with the special pieces around every window.
     pub ids: Vec<u32>,
     /// The number of pieces in every window.

@@ -7,23 +7,23 @@ use crate::rule::Rule;
 use crate::task::Task;
 
 /// Above this share of all edges, a set that changes a decision is most of the treebank.
-pub const MOST_OF_ALL: f64 = 0.5;
+pub(crate) const MOST_OF_ALL: f64 = 0.5;
 /// What such a set means.
-pub const MOST_IS_MISSING: &str = "That is most of the treebank: no small set of edges carries this decision.";
+pub(crate) const MOST_IS_MISSING: &str = "That is most of the treebank: no small set of edges carries this decision.";
 
 /// Why there is no runner-up; `what` is a head or a label.
-pub fn no_alternative(what: &str) -> String {
+pub(crate) fn no_alternative(what: &str) -> String {
     format!("The tree allows no other {what}.")
 }
 
 /// Why something was chosen although the runner-up scores higher.
-pub fn chosen_by_tree(what: &str, rival: &str) -> String {
+pub(crate) fn chosen_by_tree(what: &str, rival: &str) -> String {
     format!("The tree as a whole chose this {what}: {rival} has the higher score.")
 }
 
 /// The answer to "why not the other": which is ahead, by how much, and what speaks for and against it. The names are of
 /// what was chosen and of what somebody expected.
-pub fn contrast(contrast: &Contrast, chosen: &str, other: &str) -> String {
+pub(crate) fn contrast(contrast: &Contrast, chosen: &str, other: &str) -> String {
     let [score, rival] = contrast.scores.map(number);
     let ahead = if contrast.scores[0] < contrast.scores[1] {
         // The contrast does not know which of the two it was.
@@ -55,7 +55,7 @@ pub fn contrast(contrast: &Contrast, chosen: &str, other: &str) -> String {
 
 /// The smallest set without which a decision would be another; `what` is decided on, such as `the head of 4 letters`, and
 /// `instead` the name of what would be chosen.
-pub fn flip(what: &str, flip: Option<&FlipSet>, instead: &str, rule: &Rule) -> String {
+pub(crate) fn flip(what: &str, flip: Option<&FlipSet>, instead: &str, rule: &Rule) -> String {
     let Some(flip) = flip else {
         let by_votes = Task::ALL.iter().any(|&task| rule.of(task).neighbors().is_some());
         return match by_votes {
@@ -73,7 +73,7 @@ pub fn flip(what: &str, flip: Option<&FlipSet>, instead: &str, rule: &Rule) -> S
 }
 
 /// The whole sentences that do the same.
-pub fn flip_sentences(flip: &FlipSet) -> String {
+pub(crate) fn flip_sentences(flip: &FlipSet) -> String {
     match flip.sentences {
         Some(number) => {
             let (number, of) = (count(number as u64), count(u64::from(flip.of_sentences)));
@@ -84,12 +84,12 @@ pub fn flip_sentences(flip: &FlipSet) -> String {
 }
 
 /// Why no training edge has to be missing for another head.
-pub fn flip_by_tree(what: &str, rival: &str) -> String {
+pub(crate) fn flip_by_tree(what: &str, rival: &str) -> String {
     format!("The tree as a whole chose {what}: {rival} has the higher score already.")
 }
 
 /// An edge that is another one without some training sentences.
-pub fn change(change: &Change, explanation: &Explanation) -> String {
+pub(crate) fn change(change: &Change, explanation: &Explanation) -> String {
     let named = |id: usize| if id == 0 { "ROOT".to_string() } else { format!("{id} {}", explanation.form(id)) };
     let ((head, label), (new_head, new_label)) = (&change.with, &change.without);
     let word = named(change.dependent);
@@ -97,7 +97,7 @@ pub fn change(change: &Change, explanation: &Explanation) -> String {
 }
 
 /// How many edges are others.
-pub fn change_count(changes: usize, words: usize) -> String {
+pub(crate) fn change_count(changes: usize, words: usize) -> String {
     let verb = if changes == 1 { "changes" } else { "change" };
     format!("Without these training sentences {} of {} edges {verb}.", count(changes as u64), count(words as u64))
 }

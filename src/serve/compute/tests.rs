@@ -9,13 +9,18 @@ use crate::explain::Options;
 use crate::serve::snapshot::{Refreshed, Snapshots};
 use crate::treebank::starter;
 use candle_core::Device;
+use std::time::Instant;
 
-/// Trains a bundle in about a second.
-fn bundle(folder: &std::path::Path) -> std::path::PathBuf {
+/// The configuration of a model that is trained in about a second.
+pub(in crate::serve) fn small() -> Config {
+    Config { epochs: 1, lstm_units: 8, edge_dim: 8, word_dim: 8, ..Config::preset(Preset::Demo) }
+}
+
+/// Trains a bundle.
+pub(in crate::serve) fn bundle(folder: &std::path::Path) -> std::path::PathBuf {
     let bundle = folder.join("t.citree");
-    let small = Config { epochs: 1, lstm_units: 8, edge_dim: 8, word_dim: 8, ..Config::preset(Preset::Demo) };
     let treebank = &starter::train()[..20];
-    Bundle::train(&bundle, &small, treebank, treebank).unwrap();
+    Bundle::train(&bundle, &small(), treebank, treebank).unwrap();
     bundle
 }
 
@@ -92,7 +97,7 @@ fn a_request_is_answered_from_the_generation_it_began_with() {
         // Published after the request was read, before it is answered. The two treebanks have no sentence in common.
         let other = if known == 1 { &treebank[20..30] } else { &treebank[..20] };
         Bundle::open(&path).unwrap().build_index(other, &|_| {}).unwrap();
-        assert!(matches!(snapshots.refresh(known), Refreshed::Switched(new) if new == known + 1));
+        assert!(matches!(snapshots.refresh(Instant::now()), Refreshed::Switched(new) if new == known + 1));
         let after = ask(request(&rule).coming_again());
         assert_eq!(ask(begun), before, "{rule}: the request that had begun");
         assert_eq!(ask(request(&rule)), after, "{rule}: an analysis of the generation before was used again");

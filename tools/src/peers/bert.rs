@@ -3,15 +3,11 @@
 use super::ours::peak_memory;
 use super::torch::{PYTHON, ask, run as run_peer, speed};
 use super::train::{Round, Task, processor, table};
-use candle_core::Device;
-use citree::internals::{Bert, Pieces};
+use citree::internals::bert_speeds;
 use citree::treebank::{Sentence, read_trees};
-use rayon::prelude::*;
-use std::hint::black_box;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Instant;
 
 use anyhow::{Context, bail, ensure};
 
@@ -92,18 +88,21 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     ensure!(!cfg!(debug_assertions), "this is a debug build; `cargo xtask peers bert` builds for release");
     let mut progress = std::io::stderr().lock();
     let versions = ask(VERSIONS, "torch numpy transformers tokenizers")?;
-    let ours = Ours::new(options)?;
+    rayon::ThreadPoolBuilder::new().num_threads(options.threads).build_global()?;
+    let mut sentences = read_trees(&options.treebank)?;
+    sentences.truncate(options.sentences);
+    ensure!(!sentences.is_empty(), "{} has no sentences", options.treebank.display());
     let mut rounds = Vec::new();
     for number in 1..=options.rounds {
         writeln!(progress, "round {number} of {}: PyTorch", options.rounds)?;
         let torch = theirs(options)?;
         writeln!(progress, "{torch:?}\nround {number} of {}: citree", options.rounds)?;
-        let ours = ours.speeds()?;
+        let ours = ours(options, &sentences)?;
         writeln!(progress, "{ours:?}")?;
         rounds.push(Round { torch, ours });
     }
     let mut out = std::io::stdout().lock();
-    writeln!(out, "{}", heading(options, ours.sentences.len(), &versions, peak_memory()?))?;
+    writeln!(out, "{}", heading(options, sentences.len(), &versions, peak_memory()?))?;
     out.write_all(table(&TASKS, &rounds).as_bytes())?;
     Ok(())
 }
@@ -137,51 +136,10 @@ fn read(text: &str) -> Option<Speeds> {
     Some(Speeds { features: speed(text, "bert features")?, tokenisation: speed(text, "tokenisation")? })
 }
 
-/// Our side, in this process.
-struct Ours {
-    bert: Bert,
-    sentences: Vec<Sentence>,
-}
-
-impl Ours {
-    /// Reads the treebank and sets the number of threads of this process, which is possible only once.
-    fn new(options: &Options) -> anyhow::Result<Self> {
-        rayon::ThreadPoolBuilder::new().num_threads(options.threads).build_global()?;
-        let mut sentences = read_trees(&options.treebank)?;
-        sentences.truncate(options.sentences);
-        ensure!(!sentences.is_empty(), "{} has no sentences", options.treebank.display());
-        Ok(Self { bert: Bert::open(&options.bert, &Device::Cpu)?, sentences })
-    }
-
-    fn speeds(&self) -> anyhow::Result<Speeds> {
-        let words: Vec<Vec<&str>> = self.sentences.iter().map(|sentence| sentence.forms().collect()).collect();
-        let tokens = words.iter().map(Vec::len).sum::<usize>() as f64;
-        // The peer's tokenizer also processes sentences in parallel.
-        let tokenise = |sentences: &[Vec<&str>]| -> citree::Result<Vec<Pieces>> {
-            sentences.par_iter().map(|words| self.bert.pieces(words)).collect()
-        };
-        tokenise(&words[..BATCH.min(words.len())])?;
-        let started = Instant::now();
-        let pieces = tokenise(&words)?;
-        let tokenisation = tokens / started.elapsed().as_secs_f64();
-
-        let order = by_length(&pieces);
-        let batch = |batch: &[usize]| batch.iter().map(|&sentence| &pieces[sentence]).collect::<Vec<_>>();
-        let batches: Vec<Vec<&Pieces>> = order.chunks(BATCH).map(batch).collect();
-        self.bert.features(&batches[batches.len() / 2], false)?;
-        let started = Instant::now();
-        for batch in &batches {
-            black_box(self.bert.features(batch, false)?);
-        }
-        Ok(Speeds { features: tokens / started.elapsed().as_secs_f64(), tokenisation })
-    }
-}
-
-/// Sentence indices sorted by length, so that the sentences of a batch have similar lengths.
-fn by_length(sentences: &[Pieces]) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..sentences.len()).collect();
-    order.sort_by_key(|&sentence| sentences[sentence].ids.len());
-    order
+/// One round of our side, in this process.
+fn ours(options: &Options, sentences: &[Sentence]) -> anyhow::Result<Speeds> {
+    let [tokenisation, features] = bert_speeds(&options.bert, sentences, BATCH)?;
+    Ok(Speeds { features, tokenisation })
 }
 
 #[cfg(test)]
@@ -206,11 +164,5 @@ mod tests {
         let text = "tokenisation: 150000 tokens/s\nbert features: 1500 tokens/s\n";
         assert_eq!(read(text), Some(Speeds { features: 1500.0, tokenisation: 150_000.0 }));
         assert_eq!(read("bert features: 1500 tokens/s\n"), None);
-    }
-
-    #[test]
-    fn sentences_are_sorted_by_length() {
-        let pieces = |count| Pieces { ids: vec![0; count], ..Pieces::default() };
-        assert_eq!(by_length(&[5, 2, 9, 2].map(pieces)), [1, 3, 0, 2]);
     }
 }

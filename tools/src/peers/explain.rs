@@ -26,7 +26,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
         out,
         "`cargo xtask peers explain {}`\n\n{}, {edges} training edges; {}.",
         options.given,
-        bundle.model().config.system,
+        bundle.config().system,
         processor()
     )?;
     for part in &options.parts {

@@ -3,13 +3,10 @@
 
 use super::train::{median, processor};
 use super::{Options, print};
-use candle_core::Device;
 use citree::config::{Config, LabelSupport, Preset};
-use citree::internals::{Blueprint, Data, Model, Numbered, Run, Tables, Trained, Vocabulary, parser_of};
-use citree::parse::Settings;
-use citree::train::Stage;
-use citree::treebank::{Sentence, Splits, read_trees};
-use citree::{Pretrained, Task};
+use citree::internals::Prepared;
+use citree::train::{Stage, StepReport};
+use citree::treebank::{Sentence, read_trees};
 use std::fmt::Write;
 use std::io::Write as _;
 use std::process::ExitCode;
@@ -50,7 +47,7 @@ pub fn run(options: &Options) -> anyhow::Result<ExitCode> {
     for round in 1..=options.rounds {
         writeln!(std::io::stderr(), "round {round} of {}", options.rounds)?;
         let speeds =
-            ways().map(|(_, config)| measure(&Config { seed: round as u64, ..config }, &sentences, options.steps));
+            ways().map(|(_, config)| measure(Config { seed: round as u64, ..config }, &sentences, options.steps));
         rounds.push(speeds.into_iter().collect::<anyhow::Result<Vec<Speeds>>>()?);
     }
     let Options { threads, steps, rounds: count, .. } = options;
@@ -68,27 +65,15 @@ pub fn run(options: &Options) -> anyhow::Result<ExitCode> {
     print(&out)
 }
 
-fn measure(config: &Config, sentences: &[Sentence], steps: usize) -> anyhow::Result<Speeds> {
-    let vocabulary = Vocabulary::new(sentences, config.min_count);
-    let (pretrained, device) = (Pretrained::default(), Device::Cpu);
-    let data = Data { train: pretrained.number(&vocabulary, sentences)?, dev: Vec::new() };
-    let tables = Tables { vocabulary, splits: Splits::learn(sentences) };
+fn measure(config: Config, sentences: &[Sentence], steps: usize) -> anyhow::Result<Speeds> {
+    let (stages, seed) = (Stage::all(&config), config.seed);
+    let prepared = Prepared::new(config, sentences)?;
     let mut seconds_a_word = 0.0;
-    for &stage in Stage::all(config) {
-        seconds_a_word += training(Run::new(stage, config, &tables, &pretrained, &data, &device)?, steps)?;
+    for &stage in stages {
+        seconds_a_word += training(&prepared.steps(stage, seed, WARM_UP_STEPS + steps)?);
     }
-    let blueprint = Blueprint { config, vocabulary: &tables.vocabulary, pretrained: &pretrained, device: &device };
     // Untrained parameters are enough: the parsing speed does not depend on their values.
-    let heads = Trained::new(Task::Heads, &blueprint, None)?;
-    let labels = Trained::new(Task::Labels, &blueprint, heads.shared(config))?;
-    let support: Vec<&Numbered> = data.train.iter().take(SUPPORT_SENTENCES).collect();
-    let mut trained = [heads, labels];
-    for model in &mut trained {
-        Trained::sum_support(std::slice::from_mut(model), config, &tables.vocabulary, &support)?;
-    }
-    let [heads, labels] = trained;
-    let model = Model::new(config.clone(), tables, pretrained, heads, labels);
-    let parser = parser_of(&model, &Settings::default())?;
+    let parser = prepared.parser(SUPPORT_SENTENCES)?;
     let parsed = &sentences[..PARSED_SENTENCES.min(sentences.len())];
     parser.parse(&parsed[..parsed.len() / 10])?;
     let started = Instant::now();
@@ -97,17 +82,8 @@ fn measure(config: &Config, sentences: &[Sentence], steps: usize) -> anyhow::Res
     Ok(Speeds { train: 1.0 / seconds_a_word, parse: words as f64 / started.elapsed().as_secs_f64() })
 }
 
-/// The seconds per query word in the training of a stage.
-fn training(mut run: Run, steps: usize) -> anyhow::Result<f64> {
-    let mut before = (0, 0.0);
-    for _ in 0..WARM_UP_STEPS {
-        let report = run.step()?;
-        before = (report.tokens, report.seconds);
-    }
-    let mut after = before;
-    for _ in 0..steps {
-        let report = run.step()?;
-        after = (report.tokens, report.seconds);
-    }
-    Ok((after.1 - before.1) / (after.0 - before.0).max(1) as f64)
+/// The seconds per query word in the training of a stage, without those to warm up.
+fn training(reports: &[StepReport]) -> f64 {
+    let (warm, last) = (&reports[WARM_UP_STEPS - 1], &reports[reports.len() - 1]);
+    (last.seconds - warm.seconds) / (last.tokens - warm.tokens).max(1) as f64
 }

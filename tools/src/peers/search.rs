@@ -19,7 +19,7 @@ pub use options::{Options, USAGE};
 
 use self::citree::Citree;
 use crate::train::processor;
-use ::citree::lab::chart::{self, Axis, Line};
+use ::citree::internals::chart;
 use anyhow::{Context, ensure};
 use hnsw_rs::HnswRs;
 use library::{COUNT, How, Library};
@@ -147,16 +147,11 @@ fn hnsw_rs_version() -> &'static str {
 
 fn plot(options: &Options, entries: &[Entry], curves: &[Vec<Point>]) -> anyhow::Result<()> {
     let point = |point: &Point| (point.recall, point.speed());
-    let line = |(entry, curve): (&Entry, &Vec<Point>)| Line {
-        name: entry.name.clone(),
-        points: curve.iter().map(point).collect(),
-        captions: Vec::new(),
-    };
-    let lines: Vec<Line> = entries.iter().zip(curves).map(line).collect();
-    let shown = lines.iter().flat_map(|line| line.points.iter().filter(|point| point.0 >= 0.9).map(|point| point.1));
-    let up = Axis::logarithmic("queries/s, one thread", shown);
-    let across = Axis::even("recall of the 10 nearest", 0.9, 1.0, 10);
-    save(options.plot.as_deref(), "search.svg", &chart::svg("Queries a second by recall", &across, &up, &lines))
+    let points = |curve: &Vec<Point>| curve.iter().map(point).collect();
+    let lines: Vec<_> = entries.iter().zip(curves).map(|(entry, curve)| (entry.name.as_str(), points(curve))).collect();
+    let across = ("recall of the 10 nearest", Some((0.9, 1.0)));
+    let drawn = chart("Queries a second by recall", across, "queries/s, one thread", &lines);
+    save(options.plot.as_deref(), "search.svg", &drawn)
 }
 
 /// Writes a plot to the given path, or to `name` in the current folder.

@@ -9,7 +9,7 @@ use super::rows::{self, Rows};
 use super::start::{self, Start};
 use super::truth::Truth;
 use super::{heading, release_build, report, save, say};
-use ::citree::lab::chart::{self, Axis, Line};
+use ::citree::internals::chart;
 use anyhow::{Context, ensure};
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -39,22 +39,10 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     queries.write(&places.queries)?;
     let folders: Vec<&Path> = steps.iter().map(|step| step.folder.path()).collect();
     let starts = start::ours(&folders, &places)?;
-    let line = |name: &str, value: fn(&Step) -> f64| Line {
-        name: name.to_string(),
-        points: steps.iter().map(|step| (step.rows as f64, value(step))).collect(),
-        captions: Vec::new(),
-    };
-    let lines = [line("build, s", |step| step.built.ready), line("queries/s", |step| step.best.speed())];
-    let across = Axis::logarithmic("rows", steps.iter().map(|step| step.rows as f64));
-    let up = Axis::logarithmic(
-        "seconds to build; queries/s",
-        lines.iter().flat_map(|line| line.points.iter().map(|point| point.1)),
-    );
-    save(
-        options.plot.as_deref(),
-        "growth.svg",
-        &chart::svg("Building and search by number of rows", &across, &up, &lines),
-    )?;
+    let points = |value: fn(&Step) -> f64| steps.iter().map(|step| (step.rows as f64, value(step))).collect();
+    let lines = [("build, s", points(|step| step.built.ready)), ("queries/s", points(|step| step.best.speed()))];
+    let drawn = chart("Building and search by number of rows", ("rows", None), "seconds to build; queries/s", &lines);
+    save(options.plot.as_deref(), "growth.svg", &drawn)?;
     let mut out = std::io::stdout().lock();
     writeln!(
         out,

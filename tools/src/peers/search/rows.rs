@@ -2,9 +2,13 @@
 
 use super::options::Options;
 use anyhow::Context;
-use citree::internals::{Random, edge_vectors};
+use citree::internals::gold_vectors;
 use citree::treebank::read_trees;
 use citree::{Bundle, Task};
+use rand::rngs::StdRng;
+use rand::seq::SliceRandom;
+use rand::{Rng, SeedableRng};
+use rand_distr::StandardNormal;
 use rayon::prelude::*;
 use std::io::{Read, Write};
 use std::path::Path;
@@ -24,13 +28,11 @@ pub struct Rows {
 /// The rows to search in, and the queries in random order, so that any slice is a fair sample.
 pub fn load(options: &Options) -> anyhow::Result<(Rows, Rows)> {
     let bundle = Bundle::open(&options.bundle)?;
-    let (model, edges) = (bundle.model(), bundle.index()?);
+    let edges = bundle.index()?;
     let space = edges.space(Task::Heads);
     let values = (0..space.count() as u32).filter_map(|edge| space.row(edge)).flatten().copied().collect();
     let base = Rows { dims: space.dims(), values };
-    let sentences = model.pretrained.number(&model.tables.vocabulary, &read_trees(&options.queries)?)?;
-    let heads: Vec<&[usize]> = sentences.iter().map(|sentence| sentence.heads.as_slice()).collect();
-    let values = edge_vectors(&[&model.heads.edges.frozen()?], false, &sentences, &heads)?.concat().concat();
+    let values = gold_vectors(&bundle, &read_trees(&options.queries)?)?;
     let queries = Rows { dims: base.dims, values };
     Ok((base.unit(), queries.unit().shuffled()))
 }
@@ -60,7 +62,7 @@ impl Rows {
 
     fn shuffled(self) -> Self {
         let mut order: Vec<usize> = (0..self.count()).collect();
-        Random::branch(SEED, "queries").shuffle(&mut order);
+        order.shuffle(&mut StdRng::seed_from_u64(SEED));
         let values = order.into_iter().flat_map(|number| self.row(number).iter().copied()).collect();
         Self { dims: self.dims, values }
     }
@@ -93,10 +95,12 @@ impl Rows {
         let each = (length / (self.dims as f64).sqrt()) as f32;
         let mut values = vec![0.0; count * self.dims];
         values.par_chunks_mut(TOGETHER * self.dims).enumerate().for_each(|(number, together)| {
-            let mut random = Random::branch(SEED + number as u64, "growth");
+            let mut random = StdRng::seed_from_u64(SEED + number as u64);
             for row in together.chunks_exact_mut(self.dims) {
-                let real = self.row(random.below(self.count()));
-                row.iter_mut().zip(real).for_each(|(value, real)| *value = real + each * random.normal());
+                let real = self.row(random.random_range(0..self.count()));
+                row.iter_mut()
+                    .zip(real)
+                    .for_each(|(value, real)| *value = real + each * random.sample::<f32, _>(StandardNormal));
                 normalise(row);
             }
         });
@@ -125,8 +129,8 @@ mod tests {
     use super::*;
 
     fn made(count: usize, dims: usize) -> Rows {
-        let mut random = Random::new(7);
-        Rows { dims, values: (0..count * dims).map(|_| random.normal()).collect() }.unit()
+        let mut random = StdRng::seed_from_u64(7);
+        Rows { dims, values: (0..count * dims).map(|_| random.sample(StandardNormal)).collect() }.unit()
     }
 
     #[test]

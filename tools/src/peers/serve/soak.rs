@@ -12,8 +12,9 @@ use super::process::Process;
 use crate::search::say;
 use anyhow::Context;
 use bad::Bad;
-use citree::internals::Random;
 use good::{Good, Line};
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
 use report::{End, Report, Sample};
 use std::net::SocketAddr;
 use std::sync::OnceLock;
@@ -106,15 +107,15 @@ fn watch(server: &mut Process, time: Duration, stop: &OnceLock<Instant>) -> anyh
 
 /// Runs one client until the server has ended.
 fn client(shared: &Shared, number: usize) -> Tally {
-    let mut random = Random::branch(SEED, &format!("client {number}"));
+    let mut random = StdRng::seed_from_u64(SEED + number as u64);
     let mut line = Line::new(shared.address);
     let mut tally = Tally::default();
     for _ in 0..MOST {
         if shared.over.load(Ordering::SeqCst) {
             break;
         }
-        if random.below(BAD) == 0 {
-            let bad = &shared.bad[random.below(shared.bad.len())];
+        if random.random_range(0..BAD) == 0 {
+            let bad = &shared.bad[random.random_range(0..shared.bad.len())];
             let outcome = bad.send(shared.address);
             if outcome == Outcome::Unanswered && shared.stop.get().is_some() {
                 break;

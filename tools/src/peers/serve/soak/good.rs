@@ -3,7 +3,7 @@
 use crate::serve::client::{Answer, Broken, Connection};
 use crate::serve::requests::{Kind, get, post};
 use anyhow::{Context, ensure};
-use citree::internals::Random;
+use rand::Rng;
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::net::SocketAddr;
@@ -36,9 +36,9 @@ impl Good {
     }
 
     /// Draws a request at random, each kind with equal probability.
-    pub fn draw(&self, random: &mut Random) -> (&'static str, Cow<'_, [u8]>) {
-        let (edge, sentence) = (random.below(self.edges), random.below(self.sentences));
-        match random.below(6) {
+    pub fn draw(&self, random: &mut impl Rng) -> (&'static str, Cow<'_, [u8]>) {
+        let (edge, sentence) = (random.random_range(0..self.edges), random.random_range(0..self.sentences));
+        match random.random_range(0..6) {
             3 => ("show a training sentence", get(self.address, &format!("/v1/sentences/{sentence}")).into()),
             4 => ("show a training edge", get(self.address, &format!("/v1/edges/{edge}")).into()),
             5 => {
@@ -47,7 +47,7 @@ impl Good {
             }
             kind => {
                 let (kind, requests) = &self.made[kind];
-                (kind.name(), requests[random.below(requests.len())].as_slice().into())
+                (kind.name(), requests[random.random_range(0..requests.len())].as_slice().into())
             }
         }
     }
@@ -82,6 +82,8 @@ impl Line {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rand::SeedableRng;
+    use rand::rngs::StdRng;
     use std::collections::BTreeMap;
 
     #[test]
@@ -89,7 +91,7 @@ mod tests {
         let address = SocketAddr::from(([127, 0, 0, 1], 80));
         let ready = json!({ "edges": 2, "sentences": 1 });
         let good = Good::new(address, &[vec!["a".to_string()]], &ready).expect("requests");
-        let mut random = Random::new(1);
+        let mut random = StdRng::seed_from_u64(1);
         let mut drawn = BTreeMap::new();
         for _ in 0..300 {
             let (name, request) = good.draw(&mut random);

@@ -1,0 +1,60 @@
+//! The folder of a training run: how one begins, and what must be the same for one to be resumed.
+
+use super::data::Data;
+use crate::config::Config;
+use crate::error::{Error, Result};
+use crate::files::write_atomically;
+use std::path::{Path, PathBuf};
+
+/// The file that makes a folder resumable.
+const CONFIG: &str = "config.toml";
+const TREEBANKS: &str = "treebanks";
+
+/// Whether the folder has a run that can be resumed.
+#[cfg(feature = "lab")]
+pub(super) fn is_resumable(folder: &Path) -> bool {
+    folder.join(CONFIG).exists()
+}
+
+/// Deletes the folder of an older run and begins a new one. `start` writes the checkpoints that it starts from. The
+/// folder becomes resumable only after that, so that a run that is killed is never resumed from random parameters.
+pub(super) fn begin(folder: &Path, config: &Config, data: &Data, start: impl FnOnce() -> Result<()>) -> Result<()> {
+    if folder.exists() {
+        std::fs::remove_dir_all(folder).map_err(Error::io(folder))?;
+    }
+    std::fs::create_dir_all(folder).map_err(Error::io(folder))?;
+    if let Err(error) = start() {
+        std::fs::remove_dir_all(folder).ok();
+        return Err(error);
+    }
+    write_atomically(&folder.join(TREEBANKS), fingerprint(data).as_bytes())?;
+    write_atomically(&folder.join(CONFIG), config.to_toml().as_bytes())
+}
+
+/// Refuses to resume a run of another configuration or of other treebanks.
+pub(super) fn check(folder: &Path, config: &Config, data: &Data) -> Result<()> {
+    let (path, treebanks) = (folder.join(CONFIG), folder.join(TREEBANKS));
+    let text = std::fs::read_to_string(&path).map_err(|_| Error::Bundle {
+        path: folder.to_path_buf(),
+        expected: "an interrupted training".to_string(),
+        found: "none".to_string(),
+        remedy: "leave out --resume to start one".to_string(),
+    })?;
+    let refuse = |path: PathBuf, expected: &str| Error::Bundle {
+        path,
+        expected: format!("the {expected} of this command"),
+        found: "another".to_string(),
+        remedy: "resume with the options and files the training began with".to_string(),
+    };
+    if Config::from_toml(&text, &path)? != *config {
+        return Err(refuse(path, "configuration"));
+    }
+    if std::fs::read_to_string(&treebanks).map_err(Error::io(&treebanks))? != fingerprint(data) {
+        return Err(refuse(treebanks, "treebanks"));
+    }
+    Ok(())
+}
+
+fn fingerprint(data: &Data) -> String {
+    format!("{:016x}\n", data.fingerprint())
+}
