@@ -40,38 +40,37 @@ impl Bundle {
         let mut rules = vec![Rule::sum()];
         if self.parser_with(&Settings { rule: Some(Rule::sum()), ..Settings::default() })?.decides_by_edges() {
             for rule in [Rule::knn(Rule::NEIGHBORS)?, Rule::nca(Rule::TEMPERATURE)?, trained_for.clone()] {
-                if !rules.contains(&rule) && self.supports(&rule) {
+                if !rules.contains(&rule) {
                     rules.push(rule);
                 }
             }
         }
-        let mut measured = Vec::with_capacity(rules.len());
+        let mut measured: Vec<MeasuredRule> = Vec::with_capacity(rules.len());
+        let mut own = Rule::sum();
         for (done, rule) in rules.iter().enumerate() {
             progress(done, rules.len());
-            measured.push(self.measure(rule, dev)?);
+            let sample = sample(rule, dev);
+            let found = match self.measure(rule, &sample) {
+                // Some rules do not work for some systems and indexes.
+                Err(Error::Explanation { .. }) if *rule != Rule::sum() => continue,
+                found => found?,
+            };
+            // The same sentences by both rules.
+            if *rule == trained_for && found.las >= self.measure(&Rule::sum(), &sample)?.las - WORTH {
+                own = rule.clone();
+            }
+            measured.push(found);
         }
         progress(rules.len(), rules.len());
-        let las = |rule: &Rule| measured.iter().find(|of| of.rule == *rule).map(|of| of.las);
-        let own = match las(&trained_for).zip(las(&Rule::sum())) {
-            Some((las, by_sum)) if las >= by_sum - WORTH => trained_for,
-            _ => Rule::sum(),
-        };
         let found = MeasuredRules { own, measured };
         found.write(self.layout())?;
         Ok(found)
     }
 
-    /// Whether the bundle's system can decide by a rule.
-    fn supports(&self, rule: &Rule) -> bool {
-        self.parser_with(&Settings { rule: Some(rule.clone()), ..Settings::default() }).is_ok()
-    }
-
     /// Measures one rule, greedy.
-    fn measure(&self, rule: &Rule, dev: &[Sentence]) -> Result<MeasuredRule> {
+    fn measure(&self, rule: &Rule, sample: &[Sentence]) -> Result<MeasuredRule> {
         let settings = Settings { decode: Decode::Greedy, rule: Some(rule.clone()), ..Settings::default() };
         let parser = self.parser_with(&settings)?;
-        let stride = if rule.reads_all() { dev.len().div_ceil(FEW).max(1) } else { 1 };
-        let sample: Vec<Sentence> = dev.iter().step_by(stride).cloned().collect();
         let mut tally = Tally::default();
         for chunk in sample.chunks(CHUNK) {
             for (sentence, analysis) in chunk.iter().zip(parser.analyse(chunk)?) {
@@ -129,6 +128,12 @@ impl Tally {
             }
         }
     }
+}
+
+/// The sentences that a rule is measured on.
+fn sample(rule: &Rule, dev: &[Sentence]) -> Vec<Sentence> {
+    let stride = if rule.reads_all() { dev.len().div_ceil(FEW).max(1) } else { 1 };
+    dev.iter().step_by(stride).cloned().collect()
 }
 
 fn calibration(decisions: &[Scored]) -> Calibration {

@@ -76,6 +76,26 @@ impl Query {
         (estimate, self.slack + self.per_error * error + self.per_norm * norm)
     }
 
+    /// temperature · (estimate − reference) of each row. Returns how much the true similarity of any of them can differ from
+    /// its estimate.
+    pub(crate) fn exponents(
+        &self,
+        tails: &Tails,
+        products: &[i32],
+        temperature: f32,
+        reference: f32,
+        out: &mut [f32],
+    ) -> f32 {
+        let (mut error, mut norm) = (0f32, 0f32);
+        let fields = tails.scale.iter().zip(&tails.bias).zip(tails.error.iter().zip(&tails.norm));
+        for ((out, product), ((scale, bias), (own_error, own_norm))) in out.iter_mut().zip(products).zip(fields) {
+            let estimate = self.constant + self.along * bias + self.scale * scale * *product as f32;
+            *out = temperature * (estimate - reference);
+            (error, norm) = (error.max(*own_error), norm.max(*own_norm));
+        }
+        self.slack + self.per_error * error + self.per_norm * norm
+    }
+
     /// An upper bound for the similarity of each row.
     pub(crate) fn upper_bounds(&self, tails: &Tails, products: &[i32], out: &mut [f32]) {
         let tails = tails.scale.iter().zip(&tails.bias).zip(tails.error.iter().zip(&tails.norm));

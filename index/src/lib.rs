@@ -26,6 +26,7 @@
 mod builder;
 mod compact;
 mod contrasts;
+mod densities;
 mod error;
 mod exact;
 mod generation;
@@ -55,6 +56,7 @@ pub mod sums;
 
 pub use builder::{Builder, Progress, Spec};
 pub use contrasts::Contrasts;
+pub use densities::Density;
 pub use error::Error;
 pub use index::Index;
 pub use meta::{ContrastFacts, GraphFacts, Manifest, Metric, SpaceFacts};

@@ -9,6 +9,7 @@ use std::{
 use crate::{
     compact::{Compact, stride},
     container::{Sections, View},
+    densities::{Asked, Density, densities},
     error::{REMEDIES, Result},
     graph::{Graph, LAYERS},
     groups,
@@ -152,6 +153,30 @@ impl Space {
         rows.chunks_exact(self.dims()).try_for_each(|row| comparable(row, self.dims()).map(drop))?;
         let end = self.count().min(range.end as usize);
         similarities(&self.rows, rows, end.min(range.start as usize)..end)
+    }
+
+    /// For each of `rows` (one after another), the density of each class around it: the sum of
+    /// exp(temperature · (similarity − 1)) over the records of the class. The records nearest to a row count exactly, the
+    /// others by estimates from compact rows; [`Density`] has the bounds of the true sum.
+    ///
+    /// # Errors
+    /// If a row does not fit the space.
+    pub fn densities(&self, rows: &[f32], temperature: f32) -> Result<Vec<Vec<Density>>> {
+        /// Records that count exactly.
+        const NEAR: usize = 64;
+        let answers = self.nearest_many(rows, |_, nearest| nearest.count(NEAR))?;
+        let asked: Vec<Asked<'_>> = rows
+            .chunks_exact(self.dims())
+            .zip(answers)
+            .map(|(row, answer)| {
+                let mut near = answer.hits;
+                near.sort_unstable_by_key(|hit| hit.record);
+                Asked { row, near }
+            })
+            .collect();
+        let classes: Vec<Range<usize>> =
+            (0..self.records.classes() as u32).map(|class| self.records.range(class)).collect();
+        Ok(densities(&self.rows, &asked, &classes, temperature))
     }
 
     /// Refuses consecutive rows of which the last is incomplete.

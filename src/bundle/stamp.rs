@@ -4,10 +4,10 @@ use super::Layout;
 use std::path::Path;
 use std::time::SystemTime;
 
-/// The identity of the files of the model and of the pointer to the current index. Each of them is replaced, never
+/// The identity of the files of the model, of what was measured of rules, and of the pointer to the current index. Each of them is replaced, never
 /// changed, so another content has another stamp, even where numbers such as the generation are the same.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Stamp([Option<FileStamp>; 5]);
+pub(crate) struct Stamp([Option<FileStamp>; 6]);
 
 /// The identity of a file: when it was written, its length, and its number on the file system where there is one.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,7 +22,7 @@ impl Layout {
     pub(crate) fn stamp(&self) -> Stamp {
         let files = self.model_files();
         Stamp(
-            [&files.config, &files.tables, &files.heads, &files.labels, &self.current()]
+            [&files.config, &files.tables, &files.heads, &files.labels, &self.current(), &self.rules()]
                 .map(|path| FileStamp::of(path)),
         )
     }

@@ -35,13 +35,15 @@ Examples:
 Each edge has two decisions: its head and its label. For each, the text shows the training edges most \
 similar to it, and how much of the evidence and of the margin over the runner-up they carry. By the sum \
 rule all training edges count almost alike, so a few citations illustrate a decision but do not carry \
-it. By `--rule nca` near edges count for more, by `--rule knn` only the nearest count.
+it. By `--rule nca` near edges count for more. By `--rule knn` the nearest edges vote and carry the whole \
+decision: gold edges for it, and rejected edges, which are heads that a training word does not have, \
+against it. Without --rule the bundle decides by its own rule, which `citree info` shows.
 
 With --why-not or --flip, the text shows only these answers; add --edge or --below for the edges \
 themselves. The output is the same for any number of threads.
 
 CoNLL-U output has the citations in MISC: Cite=sent_id:dependent:head,… for the head and CiteLabel for \
-the label. JSON output has an object a sentence; docs/reference/explain.md describes it.")]
+the label, CiteAgainst and CiteLabelAgainst for what speaks against them. JSON output has an object a sentence; docs/reference/explain.md describes it.")]
 pub(super) struct Args {
     /// The bundle, as `citree train` made it
     bundle: PathBuf,
@@ -50,9 +52,9 @@ pub(super) struct Args {
     /// How to write it: text, html, json or conllu
     #[arg(long, default_value = "text", value_parser = ["text", "html", "json", "conllu"])]
     format: String,
-    /// Training edges to cite for each decision
-    #[arg(long, short, default_value_t = 10, value_parser = clap::value_parser!(u32).range(0..=1000))]
-    count: u32,
+    /// Training edges to cite for each decision, on each side [default: those that vote, up to 20, or 10]
+    #[arg(long, short, value_parser = clap::value_parser!(u32).range(0..=1000))]
+    count: Option<u32>,
     /// Explain only the edge of this word, by its number; may be given several times
     #[arg(long, value_name = "WORD")]
     edge: Vec<usize>,
@@ -62,7 +64,7 @@ pub(super) struct Args {
     /// Split score and margin by label, document, genre, prefix:N, dependent or head; may be given several times
     #[arg(long, default_value = "label")]
     by: Vec<By>,
-    /// Compare with every training edge, so that no nearer one is missed; slow, the decisions are the same
+    /// Compare with every training edge, so that no nearer one is missed; slow
     #[arg(long)]
     exact: bool,
     /// Why not this head, or this label: the training edges for and against it; may be given several times
@@ -100,8 +102,8 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
         whole = Some(std::mem::replace(&mut explainer, fewer));
         writeln!(std::io::stderr(), "left out {} of {} training sentences", gone.len(), explainer.edges().sentences())?;
     }
-    let mut options =
-        Options { count: args.count as usize, by: args.by.clone(), words: args.edge.clone(), below: args.below };
+    let count = args.count.map_or_else(|| explainer.rule().citations(), |count| count as usize);
+    let mut options = Options { count, by: args.by.clone(), words: args.edge.clone(), below: args.below };
     // Text answers what was asked, and explains edges where they are named.
     let detail = match asked && args.format == "text" && args.edge.is_empty() && args.below.is_none() {
         true => Detail::Answers,

@@ -62,6 +62,9 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
         sentences.len(),
         built.rejected
     )?;
+    if !bundle.rules().measured.is_empty() {
+        writeln!(stderr, "probabilities are still those of the index before; `citree calibrate` fits them to this one")?;
+    }
     Ok(ExitCode::SUCCESS)
 }
 

@@ -27,7 +27,7 @@ Experiments:
   subclass      whether the nearest training edge has the right label (Table 6)
   hubs          which training edges are cited most, and why (Table 9)
   neighbors     edges and the training edge nearest to each (Tables 7 and 8)
-  rules         sum, mean, NCA and kNN: accuracy, coverage, flip sets
+  rules         sum, kNN and NCA: accuracy, coverage, flip sets, calibration, speed
   all           all that the treebank allows
 
 Examples:

@@ -26,7 +26,7 @@ Examples:
   echo \"I don't know where she went.\" | citree parse en.citree --text
   citree parse en.citree --text --format arcs notes.txt
   citree parse en.citree input.conllu --scores | grep HeadProb=0
-  citree parse en.citree input.conllu --rule knn    only the ten nearest edges
+  citree parse en.citree input.conllu --rule knn    the twenty nearest edges vote
 
 CoNLL-U input keeps everything but HEAD, DEPREL and DEPS, which are replaced. With --scores, MISC says \
 how probable each head (HeadProb) and label (LabelProb) is among its alternatives. The output is the \

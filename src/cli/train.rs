@@ -151,7 +151,7 @@ pub(super) fn report(layout: &Layout) -> anyhow::Result<()> {
     for scores in &about.dev {
         writeln!(
             stderr,
-            "dev, --decode {}: UAS {:.2}, LAS {:.2} (punctuation and subtypes included)",
+            "dev, sum rule, --decode {}: UAS {:.2}, LAS {:.2} (punctuation and subtypes included)",
             scores.decode, scores.uas, scores.las
         )?;
     }

@@ -38,6 +38,15 @@ impl Evidence {
             let (accepted, exact) = self.nearest_accepted(side, count, by.exact)?;
             return Ok(ToCite { support: edges(&accepted, EdgeId::Accepted).collect(), opposed: Vec::new(), exact });
         }
+        if rule.exponent().is_some() && self.uses_densities(by, side) {
+            let (accepted, exact) = self.nearest_accepted(side, count, false)?;
+            let (rejected, all) = self.nearest_rejected(side, count)?;
+            return Ok(ToCite {
+                support: edges(&accepted, EdgeId::Accepted).collect(),
+                opposed: edges(&rejected, EdgeId::Rejected).collect(),
+                exact: exact && all,
+            });
+        }
         // The rule has compared every training edge anyway.
         let similarities = self.similarities(side)?;
         let accepted = self.highest(&similarities, self.range(side).start, count, EdgeId::Accepted);

@@ -6,6 +6,7 @@
 
 mod build;
 mod compare;
+mod density;
 mod edges;
 mod groups;
 mod lookup;
@@ -38,6 +39,8 @@ pub struct Evidence {
     sums: [OnceLock<Sums>; 2],
     /// The sum over all labels for heads.
     total: OnceLock<Vec<f64>>,
+    /// The number of counted rejected edges.
+    rejected: u64,
     /// Which accepted and which rejected edges are left out; empty if none are.
     left_out: [Vec<bool>; 2],
 }
@@ -47,7 +50,8 @@ impl Evidence {
     pub(crate) fn new(edges: Arc<TrainingEdges>) -> Self {
         let sums = Task::ALL.map(|task| OnceLock::from(edges.space(task).sums()));
         let counts = edges.space(Task::Heads).sums().counts().to_vec();
-        Self { edges, counts, sums, total: OnceLock::new(), left_out: [Vec::new(), Vec::new()] }
+        let rejected = u64::from(edges.rejected());
+        Self { edges, counts, sums, total: OnceLock::new(), rejected, left_out: [Vec::new(), Vec::new()] }
     }
 
     /// The same evidence without some edges, as if they had never been in the treebank. `left_out` receives each edge and
@@ -58,11 +62,12 @@ impl Evidence {
             !self.counts(edge) || sentence.is_none_or(|sentence| left_out(edge, sentence))
         };
         let gone: Vec<bool> = (0..self.edges.accepted()).map(|edge| goes(EdgeId::Accepted(edge))).collect();
-        let rejected = (0..self.edges.rejected()).map(|edge| goes(EdgeId::Rejected(edge))).collect();
+        let against: Vec<bool> = (0..self.edges.rejected()).map(|edge| goes(EdgeId::Rejected(edge))).collect();
+        let rejected = against.iter().filter(|gone| !**gone).count() as u64;
         let left = |label| self.edges.index().records_of(label).filter(|edge| !gone[*edge as usize]).count() as u64;
         let counts = (0..self.counts.len() as u32).map(left).collect();
         let (sums, total) = ([OnceLock::new(), OnceLock::new()], OnceLock::new());
-        Self { edges: self.edges.clone(), counts, sums, total, left_out: [gone, rejected] }
+        Self { edges: self.edges.clone(), counts, sums, total, rejected, left_out: [gone, against] }
     }
 
     /// The underlying index.
@@ -82,10 +87,7 @@ impl Evidence {
 
     /// The number of counted rejected edges.
     pub fn rejected(&self) -> u64 {
-        match self.is_partial() {
-            true => self.left_out[1].iter().filter(|gone| !**gone).count() as u64,
-            false => u64::from(self.edges.rejected()),
-        }
+        self.rejected
     }
 
     /// Whether an edge counts.

@@ -18,22 +18,13 @@ pub(crate) struct Neighbors {
 }
 
 impl Neighbors {
-    /// The nearest of both kinds together. Ties go to accepted edges.
+    /// Half of them of each kind. The odd one is an accepted edge.
     pub(crate) fn keep(&mut self, count: usize) {
-        let (mut accepted, mut rejected) = (0, 0);
-        while accepted + rejected < count {
-            match (self.accepted.get(accepted), self.rejected.get(rejected)) {
-                (Some(a), Some(r)) if a.similarity >= r.similarity => accepted += 1,
-                (Some(_), None) => accepted += 1,
-                (_, Some(_)) => rejected += 1,
-                (None, None) => break,
-            }
-        }
-        self.accepted.truncate(accepted);
-        self.rejected.truncate(rejected);
+        self.accepted.truncate(count.div_ceil(2));
+        self.rejected.truncate(count / 2);
     }
 
-    /// The highest similarity; 0 if there is no neighbour.
+    /// The highest similarity; the lowest number if there is no neighbour.
     pub(super) fn nearest(&self) -> f32 {
         let highest = |hits: &[Hit]| hits.first().map(|hit| hit.similarity);
         let [accepted, rejected] = [&self.accepted, &self.rejected].map(|hits| highest(hits));
@@ -42,7 +33,7 @@ impl Neighbors {
 }
 
 impl Evidence {
-    /// The `count` training edges nearest to each row, of both kinds for heads.
+    /// The `count` training edges nearest to each row: for heads, half of them of each kind, if the index has both.
     pub(crate) fn neighbors_of_rows(
         &self,
         task: Task,
@@ -50,20 +41,21 @@ impl Evidence {
         count: usize,
         exact: bool,
     ) -> Result<Vec<Neighbors>> {
-        let search = |space: &Space, counts: &(dyn Fn(u32) -> bool + Sync)| {
+        let search = |space: &Space, count: usize, counts: &(dyn Fn(u32) -> bool + Sync)| {
             space.nearest_many(rows, |_, nearest| self.limited(nearest, count, exact, counts))
         };
-        let accepted = search(self.edges().space(task), &|edge| self.counts(EdgeId::Accepted(edge)))?;
+        let both = self.edges().rejected_space().filter(|_| task == Task::Heads && self.rejected() > 0);
+        let [for_it, against] = if both.is_some() { [count.div_ceil(2), count / 2] } else { [count, 0] };
+        let accepted = search(self.edges().space(task), for_it, &|edge| self.counts(EdgeId::Accepted(edge)))?;
         let mut found: Vec<Neighbors> = accepted
             .into_iter()
             .map(|answer| Neighbors { accepted: answer.hits, rejected: Vec::new(), exact: answer.exact })
             .collect();
-        if let (Task::Heads, Some(space)) = (task, self.edges().rejected_space()) {
-            let rejected = search(space, &|edge| self.counts(EdgeId::Rejected(edge)))?;
+        if let Some(space) = both {
+            let rejected = search(space, against, &|edge| self.counts(EdgeId::Rejected(edge)))?;
             for (own, answer) in found.iter_mut().zip(rejected) {
                 own.rejected = answer.hits;
                 own.exact &= answer.exact;
-                own.keep(count);
             }
         }
         Ok(found)
@@ -117,23 +109,16 @@ impl Evidence {
         let answer = self.limited(nearest, count, exact, &counts).run()?;
         Ok((answer.hits, answer.exact))
     }
-}
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_nearest_of_both_kinds_are_kept_and_ties_go_to_accepted_edges() {
-        let hits = |values: &[f32]| values.iter().map(|&similarity| Hit { record: 0, similarity }).collect::<Vec<_>>();
-        let of = |accepted: &[f32], rejected: &[f32], count| {
-            let mut found = Neighbors { accepted: hits(accepted), rejected: hits(rejected), exact: true };
-            found.keep(count);
-            (found.accepted.len(), found.rejected.len())
-        };
-        assert_eq!(of(&[0.9, 0.8, 0.7], &[0.8, 0.75], 3), (2, 1));
-        assert_eq!(of(&[0.9, 0.8], &[0.8, 0.75], 2), (2, 0));
-        assert_eq!(of(&[0.9], &[0.8, 0.75], 10), (1, 2));
-        assert_eq!(of(&[], &[], 3), (0, 0));
+    /// The rejected edges most similar to a side, and whether they are certainly the nearest; none for a label.
+    pub(super) fn nearest_rejected(&self, side: &Side, count: usize) -> Result<(Vec<Hit>, bool)> {
+        let counts = |edge| self.counts(EdgeId::Rejected(edge));
+        match self.edges().rejected_space().filter(|_| side.task == Task::Heads) {
+            Some(space) => {
+                let answer = self.limited(space.nearest(&side.row), count, false, &counts).run()?;
+                Ok((answer.hits, answer.exact))
+            }
+            None => Ok((Vec::new(), true)),
+        }
     }
 }

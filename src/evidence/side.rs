@@ -1,5 +1,6 @@
 //! One side of a decision: an edge vector that is compared with training edges, all of them or those of one label.
 
+use super::density::Densities;
 use super::nearest::Neighbors;
 use crate::task::Task;
 use std::sync::{Arc, OnceLock};
@@ -22,6 +23,8 @@ pub struct Side {
 pub(super) struct Cached {
     /// The nearest of all edges, with the number that a rule requested.
     pub(super) nearest: OnceLock<(usize, Neighbors)>,
+    /// The densities around it, with the temperature that a rule requested.
+    pub(super) densities: OnceLock<(f32, Densities)>,
     /// The similarities to all accepted edges.
     pub(super) similarities: OnceLock<Vec<f32>>,
     /// The similarities to all rejected edges.

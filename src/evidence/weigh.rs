@@ -58,12 +58,32 @@ impl Evidence {
             let total = rule.contribution(1.0, &context) * self.similarity_to_sum(side);
             return Ok(weighed(rule, context, total, 0.0));
         }
+        if let Some(temperature) = rule.exponent().filter(|_| self.uses_densities(by, side)) {
+            let densities = self.densities(temperature, side)?;
+            let (accepted, rejected) = match context.compared {
+                Compared::Both => (densities.of(side), densities.rejected),
+                Compared::Accepted | Compared::Label => (densities.of(side), 0.0),
+            };
+            // An edge with similarity 1 has the weight 1.
+            let whole = match context.compared {
+                Compared::Both => (accepted + rejected).max(f64::MIN_POSITIVE),
+                Compared::Accepted | Compared::Label => 1.0,
+            };
+            let context = Context { whole, ..context };
+            let unit = rule.contribution(1.0, &context);
+            return Ok(weighed(rule, context, unit * accepted, unit * rejected));
+        }
+        self.weigh_all(by, side, context)
+    }
+
+    /// Adds up the contributions of every single training edge to a side.
+    fn weigh_all(&self, by: &Weighing, side: &Side, context: Context) -> Result<Weighed> {
         let accepted = self.counted_similarities(side)?;
         let rejected = match context.compared {
             Compared::Both => self.counted_rejected(side)?,
             Compared::Accepted | Compared::Label => Cow::Borrowed(&[][..]),
         };
-        Ok(all_weighed(rule, context, &accepted, &rejected))
+        Ok(all_weighed(by.rule.of(side.task), context, &accepted, &rejected))
     }
 
     /// The vote of these neighbours on a side.
@@ -83,7 +103,7 @@ impl Evidence {
         let rule = by.rule.of(side.task);
         let compared = match side.task {
             Task::Labels => Compared::Label,
-            Task::Heads if rule.counts_rejected() && self.edges().rejected() > 0 => Compared::Both,
+            Task::Heads if rule.counts_rejected() && self.rejected() > 0 => Compared::Both,
             Task::Heads => Compared::Accepted,
         };
         let dot = self.edges().facts(side.task).metric == citree_index::Metric::Dot;
@@ -111,20 +131,29 @@ impl Evidence {
         hits.iter().filter(|hit| range.contains(&hit.record)).copied().collect()
     }
 
+    /// Does for several sides of one task together what weighing each of them needs, and caches it.
+    pub(crate) fn prepare(&self, by: &Weighing, sides: &[&Side]) -> Result<()> {
+        let Some(task) = sides.first().map(|side| side.task) else { return Ok(()) };
+        let rule = by.rule.of(task);
+        match (rule.neighbors(), rule.exponent()) {
+            _ if by.uses_sums(task) => Ok(()),
+            (Some(count), _) => self.find_neighbors(count, sides, by.exact),
+            (None, Some(temperature)) if sides.iter().any(|side| self.uses_densities(by, side)) => {
+                self.find_densities(temperature, sides)
+            }
+            _ => self.compare(sides),
+        }
+    }
+
     /// The scores of edge vectors as heads. `rows` holds `dims` values per edge.
     pub(crate) fn head_scores(&self, by: &Weighing, rows: &[f32], dims: usize) -> Result<Vec<f64>> {
         let mut scores = Vec::with_capacity(rows.len() / dims.max(1));
         let sides = |rows: &[f32]| -> Vec<Side> {
             rows.chunks(dims.max(1)).map(|row| Side::new(Task::Heads, row.to_vec(), None)).collect()
         };
-        let neighbors = by.rule.of(Task::Heads).neighbors();
         for block in rows.chunks(ROWS_PER_PASS * dims.max(1)) {
             let sides = sides(block);
-            let all: Vec<&Side> = sides.iter().collect();
-            match neighbors {
-                Some(count) => self.find_neighbors(count, &all, by.exact)?,
-                None => self.compare(&all)?,
-            }
+            self.prepare(by, &sides.iter().collect::<Vec<_>>())?;
             for side in &sides {
                 scores.push(self.exact_score(by, side)?);
             }
@@ -136,12 +165,7 @@ impl Evidence {
     pub(crate) fn label_scores(&self, by: &Weighing, edges: &[Side]) -> Result<Vec<Vec<f64>>> {
         let mut scores = Vec::with_capacity(edges.len());
         for block in edges.chunks(ROWS_PER_PASS) {
-            let all: Vec<&Side> = block.iter().collect();
-            match by.rule.of(Task::Labels).neighbors() {
-                Some(count) => self.find_neighbors(count, &all, by.exact)?,
-                None if by.uses_sums(Task::Labels) => {}
-                None => self.compare(&all)?,
-            }
+            self.prepare(by, &block.iter().collect::<Vec<_>>())?;
             for edge in block {
                 scores.push(match by.rule.of(Task::Labels).neighbors() {
                     Some(count) => self.label_votes(by, edge, count)?,
@@ -210,6 +234,10 @@ impl Evidence {
     /// The contributions of all counted training edges to a side.
     pub(crate) fn contributions(&self, by: &Weighing, side: &Side) -> Result<Vec<(EdgeId, f64)>> {
         let rule = by.rule.of(side.task);
+        // All contributions add up to the total exactly, so it is not taken from densities, which are estimates.
+        if rule.exponent().is_some() {
+            self.compare(&[&side.with_label(None)])?;
+        }
         let context = self.weigh(by, side)?.context;
         let accepted = |edge, similarity| (EdgeId::Accepted(edge), rule.contribution(similarity, &context));
         let rejected = |edge, similarity| (EdgeId::Rejected(edge), -rule.contribution(similarity, &context));
@@ -249,6 +277,17 @@ impl Evidence {
         let sums = self.sums(side.task);
         let weight = by.rule.of(side.task).contribution(1.0, &self.context(by, side)?);
         Ok((0..).zip(sums.sums().chunks(sums.dims().max(1)).map(|sum| weight * product(sum, &side.row))).collect())
+    }
+
+    /// The total of a head broken down by label, and what rejected edges contribute, where the index has densities for the
+    /// rule; `None` where every training edge has to be read.
+    pub(crate) fn densities_by_label(&self, by: &Weighing, side: &Side) -> Result<Option<(Vec<(u32, f64)>, f64)>> {
+        let rule = by.rule.of(side.task);
+        let Some(temperature) = rule.exponent().filter(|_| self.uses_densities(by, side)) else { return Ok(None) };
+        let (densities, weighed) = (self.densities(temperature, side)?, self.weigh(by, side)?);
+        let unit = rule.contribution(1.0, &weighed.context);
+        let of_labels = (0..).zip(densities.accepted.iter().map(|density| unit * density)).collect();
+        Ok(Some((of_labels, -weighed.totals.rejected)))
     }
 
     /// The contribution of an edge with similarity 1 under a linear rule.

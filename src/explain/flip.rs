@@ -6,7 +6,7 @@
 use super::Explainer;
 use crate::config::Aggregate;
 use crate::error::Result;
-use crate::evidence::{EdgeId, Evidence, Side};
+use crate::evidence::{EdgeId, Evidence, Side, Weighing};
 use crate::parse::{Analysis, Choice, Decision};
 use super::votes::SURELY_SMALLEST;
 use crate::rule::{Compared, Context, Totals};
@@ -15,6 +15,9 @@ use std::collections::{HashMap, HashSet};
 
 /// Members of a set that are named.
 const NAMED: usize = 20;
+
+/// Edges that are added to a set that does not quite change its decision.
+const MOST_MENDED: usize = 8;
 
 /// What it would take to change the decisions about a word.
 #[derive(Clone, Debug, Serialize)]
@@ -84,7 +87,8 @@ impl Explainer {
         let Some((removed, rival, choice)) = self.smallest_set(analysis, decision)? else { return Ok(None) };
         let by_votes = self.rule().of(chosen.task).neighbors().is_some();
         let both = self.evidence.context(self.parser.by(), chosen)?.compared == Compared::Both;
-        let removed = if by_votes { removed } else { self.settled(removed, chosen, rival)? };
+        let removed = if by_votes { Some(removed) } else { self.settled(removed, chosen, rival)? };
+        let Some(removed) = removed else { return Ok(None) };
         let sentences = self.sentence_set(chosen, rival, &removed)?;
         let named = |edge: &EdgeId| -> Result<String> {
             let (dependent, head, source) = self.edges().source(*edge)?;
@@ -142,7 +146,7 @@ impl Explainer {
     }
 
     /// Mends the last place of a set: sums that were added in another order may differ in their last digit.
-    fn settled(&self, mut removed: Vec<EdgeId>, chosen: &Side, rival: &Side) -> Result<Vec<EdgeId>> {
+    fn settled(&self, mut removed: Vec<EdgeId>, chosen: &Side, rival: &Side) -> Result<Option<Vec<EdgeId>>> {
         let flips = |removed: &[EdgeId]| -> Result<bool> {
             let gone: HashSet<EdgeId> = removed.iter().copied().collect();
             self.flipped(&self.evidence.without(|edge, _| gone.contains(&edge)), chosen, rival)
@@ -152,16 +156,24 @@ impl Explainer {
             let mut parts = self.margin_parts(chosen, rival)?;
             parts.retain(|(edge, _)| !taken.contains(edge));
             parts.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
-            removed.extend(parts.first().map(|(edge, _)| *edge));
+            for (edge, _) in parts.into_iter().take(MOST_MENDED) {
+                removed.push(edge);
+                if flips(&removed)? {
+                    return Ok(Some(removed));
+                }
+            }
+            return Ok(None);
         } else if removed.len() > 1 && flips(&removed[..removed.len() - 1])? {
             removed.pop();
         }
-        Ok(removed)
+        Ok(Some(removed))
     }
 
     /// Whether a rival is ahead by what is left of the evidence.
     pub(super) fn flipped(&self, left: &Evidence, chosen: &Side, rival: &Side) -> Result<bool> {
-        Ok(left.weigh(self.parser.by(), chosen)?.score < left.weigh(self.parser.by(), rival)?.score)
+        // What a search would miss must not decide whether a set works.
+        let by = Weighing { exact: true, ..self.parser.by().clone() };
+        Ok(left.weigh(&by, chosen)?.score < left.weigh(&by, rival)?.score)
     }
 
     /// Few edges whose removal turns a ratio of accepted to rejected edges around: those first that hold the lead most.

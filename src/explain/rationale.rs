@@ -153,7 +153,7 @@ impl Explainer {
         let mut edges = Vec::with_capacity(wanted.len());
         for some in wanted.chunks(WORDS_PER_PASS) {
             let decisions = self.parser.decisions(analysis, some)?;
-            self.compare_heads(analysis, &decisions)?;
+            self.compare_sides(analysis, &decisions, options)?;
             for (&word, [attachment, labelling]) in some.iter().zip(&decisions) {
                 edges.push(EdgeExplanation {
                     dependent: word,
@@ -182,22 +182,24 @@ impl Explainer {
         }
     }
 
-    /// Compares the heads of several decisions with training edges together, unless summed vectors decide.
-    fn compare_heads(&self, analysis: &Analysis, decisions: &[[Decision; 2]]) -> Result<()> {
-        let rule = self.rule().of(Task::Heads);
-        if rule.is_linear() {
-            return Ok(());
-        }
-        let mut sides = Vec::new();
-        for [attachment, _] in decisions {
-            for candidate in std::iter::once(attachment.chosen()).chain(attachment.runner_up()) {
-                sides.push(self.parser.side(analysis, attachment, candidate)?);
+    /// Compares the sides of several decisions with training edges together, unless summed vectors decide. Where a roll-up
+    /// needs what every single edge contributes, every edge is compared, so that all figures of a rationale agree.
+    fn compare_sides(&self, analysis: &Analysis, decisions: &[[Decision; 2]], options: &Options) -> Result<()> {
+        for (at, task) in Task::ALL.into_iter().enumerate() {
+            let mut sides = Vec::new();
+            for decision in decisions.iter().map(|decisions| &decisions[at]) {
+                for candidate in std::iter::once(decision.chosen()).chain(decision.runner_up()) {
+                    sides.push(self.parser.side(analysis, decision, candidate)?);
+                }
             }
+            let rule = self.rule().of(task);
+            let every = rule.exponent().is_some() && options.by.iter().any(|by| *by != By::Label);
+            if every {
+                self.evidence.compare(&sides)?;
+            }
+            self.evidence.prepare(self.parser.by(), &sides)?;
         }
-        match rule.neighbors() {
-            Some(count) => self.evidence.find_neighbors(count, &sides, self.parser.by().exact),
-            None => self.evidence.compare(&sides),
-        }
+        Ok(())
     }
 
     fn rationale(&self, analysis: &Analysis, decision: &Decision, options: &Options) -> Result<Rationale> {
@@ -211,7 +213,8 @@ impl Explainer {
         // In a vote on labels all neighbours take part, those with other labels too.
         let votes = chosen.task == Task::Labels && by.rule.of(chosen.task).neighbors().is_some();
         let (all, against) = match votes {
-            true => (1.0, 1.0 - weighed.totals.accepted),
+            true if found.opposed.is_empty() => (1.0, 0.0),
+            true => (1.0, (1.0 - weighed.totals.accepted).max(0.0)),
             false => (weighed.totals.accepted + weighed.totals.rejected, weighed.totals.rejected),
         };
         let rival = rival.zip(of_rival.as_ref());

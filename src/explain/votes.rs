@@ -11,7 +11,8 @@ use std::collections::HashSet;
 
 /// Votes that are taken away before the search for a set is given up.
 pub(super) const MOST_REMOVED: usize = 2000;
-/// A set of so many has no smaller one: all sets of one and of two were tried.
+/// A set of so many has no smaller one: all sets of one and of two were tried. Only a vote for the chosen side or one
+/// against the rival can change the outcome by going.
 pub(super) const SURELY_SMALLEST: usize = 3;
 /// Larger sets are not tried without each of their members.
 const THINNED: usize = 64;

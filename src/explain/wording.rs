@@ -90,7 +90,7 @@ pub fn coverage(rationale: &Rationale, rival: Option<&str>) -> String {
         Some((margin, rival)) => format!(" and {} of the margin over {rival}", percent(margin)),
         None => String::new(),
     };
-    let verdict = verdict(score, margin, cited == 1);
+    let verdict = verdict(score, margin, cited == 1, rationale.against.is_empty());
     let counted = if of == 1 { "1 training edge counts".to_string() } else { format!("{} count", edges(of)) };
     format!("{subject} {carries} {} of the evidence{lead} ({counted}): {pronoun} {verdict}.", percent(score))
 }
@@ -121,7 +121,7 @@ fn edges(of: u64) -> String {
     format!("{} training edges", count(of))
 }
 
-fn verdict(score: f64, margin: Option<(f64, &str)>, single: bool) -> String {
+fn verdict(score: f64, margin: Option<(f64, &str)>, single: bool, all_for: bool) -> String {
     let rival = margin.map_or("", |(_, rival)| rival);
     let margin = margin.map_or(score, |(margin, _)| margin);
     let (carry, illustrate, speak, they, do_not) = match single {
@@ -132,6 +132,8 @@ fn verdict(score: f64, margin: Option<(f64, &str)>, single: bool) -> String {
         format!("{carry} nearly all of this decision")
     } else if score.abs().max(margin.abs()) < ILLUSTRATION {
         format!("{illustrate} this decision, {they} {do_not} carry it")
+    } else if margin < 0.0 && !all_for {
+        format!("{do_not} account for its lead")
     } else if margin < 0.0 {
         format!("{speak} for this choice, but not for its lead")
     } else if margin > 1.0 {

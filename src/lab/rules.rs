@@ -76,7 +76,7 @@ pub(super) fn report(bench: &Bench) -> Result<Report> {
         tables: vec![accuracy(&measured), carried(&measured), calibration(&measured)],
         drawings: vec![Drawing {
             name: "rules".to_string(),
-            caption: "UAS by the share of what counts that 20 citations carry".to_string(),
+            caption: "UAS by the share of what counts that 20 citations on each side carry".to_string(),
             svg: plot(&measured),
         }],
         files: Vec::new(),
@@ -140,8 +140,8 @@ fn notes(subject: &str, bundle: &Bundle, measured: &[(Rule, Measured)]) -> Vec<S
         ),
         format!(
             "**Carried** is the share of all that counts, for and against the chosen head, that at most 20 citations \
-             carry, the mean over the words of {EXPLAINED} sentences. **Must go** is the size of the flip set of a head: \
-             training edges without which the runner-up wins. The median counts a word for which no set was found as \
+             on each side carry, the mean over the words of {EXPLAINED} sentences. **Must go** is the size of the flip set of a head: \
+             training edges without which another head wins. The median counts a word for which no set was found as \
              one with a larger set than all others."
         ),
         "**Calibration error** is the mean distance between probability and accuracy over 15 bins, at temperature 1 and at \
@@ -220,7 +220,7 @@ fn plot(measured: &[(Rule, Measured)]) -> String {
             captions: members().map(|(rule, _)| title(rule)).collect(),
         }
     };
-    let across = Axis::logarithmic("share that 20 citations carry, %", measured.iter().map(|(_, of)| point(of).0));
+    let across = Axis::logarithmic("share that 20 citations on each side carry, %", measured.iter().map(|(_, of)| point(of).0));
     let up = Axis::around("UAS, %", measured.iter().map(|(_, of)| point(of).1));
     chart::svg("Accuracy by coverage", &across, &up, &Rule::NAMES.map(line))
 }

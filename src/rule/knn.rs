@@ -1,15 +1,15 @@
-//! The k-nearest-neighbours rule: only the nearest of all training edges count, by exp(temperature · similarity). For a
-//! head, accepted edges vote for it and rejected edges against it. For a label, each edge votes for its own label.
+//! The k-nearest-neighbours rule: only the nearest training edges count, by exp(temperature · similarity).
+//!
+//! For a head, one half are the nearest accepted edges, which vote for it, and one half the nearest rejected edges, which
+//! vote against it. The score is the log of the ratio of their votes, so that a nearer accepted edge always raises it
+//! and a nearer rejected edge always lowers it. For a label, each neighbour votes for its own label.
 
 use super::{Compared, Context, Scoring, Totals, nca};
 use candle_core::Tensor;
 
 /// With more neighbours than this it is the nca rule by another name, and slow.
 const MOST: usize = 10_000;
-/// What speaks on each side before anybody votes, in votes of the farthest neighbour: an edge that was not counted
-/// cannot be nearer than that. It keeps a unanimous vote finite, and lets similarity decide between two of them.
-const PRIOR: f64 = 1.0;
-/// The same for a label that no neighbour has.
+/// What speaks for a label before anybody votes, as a share of all votes: for one that no neighbour has, it is all.
 const LABEL_PRIOR: f64 = 1e-3;
 
 /// A vote of the `neighbors` nearest training edges.
@@ -50,11 +50,11 @@ impl Scoring for Knn {
     }
 
     fn whole(&self, accepted: &[f32], rejected: &[f32], context: &Context) -> f64 {
-        let weights = || accepted.iter().chain(rejected).map(|&similarity| self.weight(similarity, context));
-        let votes: f64 = weights().sum();
         match context.compared {
-            Compared::Both => votes + 2.0 * PRIOR * weights().fold(f64::INFINITY, f64::min).min(1.0),
-            Compared::Label => votes,
+            Compared::Both | Compared::Label => {
+                let votes = accepted.iter().chain(rejected).map(|&similarity| self.weight(similarity, context));
+                votes.sum::<f64>().max(f64::MIN_POSITIVE)
+            }
             Compared::Accepted => self.neighbors.max(1) as f64,
         }
     }
@@ -66,8 +66,7 @@ impl Scoring for Knn {
     fn score(&self, totals: Totals, context: &Context) -> f64 {
         match context.compared {
             Compared::Both => {
-                let prior = ((1.0 - totals.accepted - totals.rejected) / 2.0).max(f64::MIN_POSITIVE);
-                (totals.accepted + prior).ln() - (totals.rejected + prior).ln()
+                totals.accepted.max(f64::MIN_POSITIVE).ln() - totals.rejected.max(f64::MIN_POSITIVE).ln()
             }
             Compared::Label => (totals.accepted + LABEL_PRIOR).ln(),
             Compared::Accepted => {
@@ -82,8 +81,8 @@ impl Scoring for Knn {
             return Err("the `temperature` of the knn rule must be a positive number".to_string());
         }
         match self.neighbors {
-            0 => Err("the knn rule needs `neighbors` of 1 or more".to_string()),
-            1..=MOST => Ok(()),
+            0 | 1 => Err("the knn rule needs `neighbors` of 2 or more: one for a head and one against it".to_string()),
+            2..=MOST => Ok(()),
             _ => Err(format!("the knn rule takes at most {MOST} `neighbors`")),
         }
     }

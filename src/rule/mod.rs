@@ -61,6 +61,12 @@ pub trait Scoring: fmt::Debug + Send + Sync {
         totals.evidence()
     }
 
+    /// The temperature T, if a contribution is exp(T · (similarity − 1)) times a constant. Totals are then densities, of
+    /// which the index estimates the far part.
+    fn exponent(&self) -> Option<f32> {
+        None
+    }
+
     /// Whether a contribution is the similarity times a constant, and only accepted edges count. A total is then the
     /// similarity to a summed vector, and no single training edge has to be read.
     fn is_linear(&self) -> bool {
@@ -219,6 +225,12 @@ impl Rule {
     /// Whether it compares every candidate with every training edge, which takes long.
     pub fn reads_all(&self) -> bool {
         Task::ALL.iter().any(|&task| !self.of(task).is_linear() && self.of(task).neighbors().is_none())
+    }
+
+    /// How many training edges to cite if nobody says: all that vote, up to 20, or 10 where all training edges count.
+    pub fn citations(&self) -> usize {
+        let voters = Task::ALL.iter().filter_map(|&task| self.of(task).neighbors()).max();
+        voters.map_or(10, |voters| voters.min(Self::NEIGHBORS))
     }
 
     /// The rule in one sentence, or in one for heads and one for labels.

@@ -35,13 +35,20 @@ impl Scoring for Nca {
         vec![("temperature", serde_json::json!(self.temperature))]
     }
 
+    fn exponent(&self) -> Option<f32> {
+        Some(self.temperature)
+    }
+
     fn counts_rejected(&self) -> bool {
         true
     }
 
     fn whole(&self, accepted: &[f32], rejected: &[f32], context: &Context) -> f64 {
         match context.compared {
-            Compared::Both => accepted.iter().chain(rejected).map(|&similarity| self.weight(similarity)).sum(),
+            Compared::Both => {
+                let weights = accepted.iter().chain(rejected).map(|&similarity| self.weight(similarity));
+                weights.sum::<f64>().max(f64::MIN_POSITIVE)
+            }
             Compared::Accepted | Compared::Label => 1.0,
         }
     }

@@ -56,23 +56,33 @@ fn with_rejected_edges_the_score_is_the_log_of_a_ratio_and_contributions_are_sha
     assert!((score - (yes / no).ln()).abs() < 1e-6);
     assert!((totals.accepted + totals.rejected - 1.0).abs() < 1e-9);
     let (totals, score) = weighed(knn.of(Task::Heads), &accepted, &rejected, Compared::Both);
-    let prior = weight(0.86);
-    assert!((score - ((yes + prior) / (no + prior)).ln()).abs() < 1e-6, "{score}");
-    assert!((totals.evidence() - (yes - no) / (yes + no + 2.0 * prior)).abs() < 1e-9);
+    assert!((score - (yes / no).ln()).abs() < 1e-6, "{score}");
+    assert!((totals.evidence() - (yes - no) / (yes + no)).abs() < 1e-9);
     assert!(!sum.of(Task::Heads).counts_rejected());
 }
 
 #[test]
-fn a_unanimous_vote_is_finite_and_the_nearer_one_wins() {
-    let knn = &rules()[2];
-    let score = |accepted: &[f32]| {
-        let context = Context { nearest: accepted[0], ..context(Compared::Both) };
-        let rule = knn.of(Task::Heads);
-        let context = Context { whole: rule.whole(accepted, &[], &context), ..context };
-        rule.score(Totals { accepted: rule.total(accepted, &context), rejected: 0.0 }, &context)
-    };
-    assert!(score(&[0.99, 0.98, 0.9]).is_finite());
-    assert!(score(&[0.99, 0.98, 0.9]) > score(&[0.92, 0.91, 0.9]));
+fn a_nearer_edge_for_a_head_raises_its_score_and_a_nearer_one_against_it_lowers_it() {
+    for rule in &rules()[1..] {
+        let score = |accepted: &[f32], rejected: &[f32]| {
+            let rule = rule.of(Task::Heads);
+            let nearest = accepted.iter().chain(rejected).copied().fold(f32::MIN, f32::max);
+            let context = Context { nearest, ..context(Compared::Both) };
+            let context = Context { whole: rule.whole(accepted, rejected, &context), ..context };
+            let totals = Totals { accepted: rule.total(accepted, &context), rejected: rule.total(rejected, &context) };
+            rule.score(totals, &context)
+        };
+        let (accepted, rejected) = ([0.9_f32, 0.7, 0.2], [0.8_f32, 0.75, -0.3]);
+        let usual = score(&accepted, &rejected);
+        assert!(usual.is_finite());
+        for at in 0..3 {
+            let nearer = |of: [f32; 3]| -> [f32; 3] {
+                std::array::from_fn(|place| of[place] + if place == at { 0.05 } else { 0.0 })
+            };
+            assert!(score(&nearer(accepted), &rejected) > usual, "{rule}");
+            assert!(score(&accepted, &nearer(rejected)) < usual, "{rule}");
+        }
+    }
 }
 
 #[test]

@@ -57,7 +57,7 @@ impl Format {
 
 /// Parse sentences.
 ///
-/// Uses the sum rule, like `citree parse`. The body can also be plain text or CoNLL-U, with `Content-Type` `text/plain`
+/// Uses the rule of the bundle, like `citree parse`. The body can also be plain text or CoNLL-U, with `Content-Type` `text/plain`
 /// or `text/x-conllu`. With `Accept: text/x-conllu` the response is CoNLL-U, with the probabilities in MISC.
 #[utoipa::path(
     post, path = "/v1/parse", tag = "sentences", operation_id = "parse",
@@ -111,8 +111,8 @@ pub(super) async fn explain(State(app): State<App>, http: Request) -> Result<Res
     let request: ExplainRequest = body::read(http, app.limits()).await?;
     let snapshot = app.snapshot();
     let sentences = request.sentences(snapshot.explainer.parser(), app.limits())?;
-    let question = request.question(&sentences, app.limits())?;
     let rule = request.rule(snapshot.explainer.rule())?;
+    let question = request.question(&sentences, &rule, app.limits())?;
     let title = format!("Explained by {}", app.name());
     let more = question.why_not.len() * sentences.len() * CONTRASTING;
     let answer = move |context: &Context<'_>| explained(context, &question, format, &title);

@@ -13,7 +13,7 @@ pub struct Limits {
     pub words: usize,
     /// The most words in a sentence: its candidate edges grow with the square.
     pub sentence_words: usize,
-    /// The most words in a request that compares with every training edge (the rules nca and knn, or `exact`). Also the
+    /// The most words in a request that compares with every training edge (the rule nca, or `exact`). Also the
     /// most edges times roll-ups other than by label.
     pub compared_words: usize,
     /// The most citations per decision, or neighbours per edge.

@@ -40,7 +40,7 @@ pub(super) struct ExplainRequest {
     /// The rule: `{"name": "sum"}`, `{"name": "nca", "temperature": 64}` or `{"name": "knn", "neighbors": 20}`; by
     /// default the bundle's own.
     rule: Option<RuleRequest>,
-    /// Training edges to cite for each decision; 10 by default.
+    /// Training edges to cite for each decision, on each side; by default those that vote, up to 20, or 10.
     count: Option<usize>,
     /// Only the edges of these words, from 1; all if empty.
     edges: Vec<usize>,
@@ -127,21 +127,29 @@ from_text!(ParseRequest, ExplainRequest, NeighborsRequest);
 
 impl ParseRequest {
     pub(super) fn sentences(&self, parser: &Parser, limits: &Limits) -> Result<Vec<Sentence>, Problem> {
-        sentences(self.text.as_deref(), self.conllu.as_deref(), self.words.as_deref(), parser, limits)
+        let some = sentences(self.text.as_deref(), self.conllu.as_deref(), self.words.as_deref(), parser, limits)?;
+        compared(parser.rule(), &some, limits)?;
+        Ok(some)
     }
+}
+
+/// Refuses more words than may be compared with every training edge, if the rule does that.
+fn compared(rule: &Rule, sentences: &[Sentence], limits: &Limits) -> Result<(), Problem> {
+    let words: usize = sentences.iter().map(|sentence| sentence.words().len()).sum();
+    if rule.reads_all() && words > limits.compared_words {
+        return Err(Problem::unfit(format!(
+            "{words} words, but the nca rule takes at most {} at a time here: it compares with every training edge; send \
+             fewer, or use the sum or the knn rule",
+            limits.compared_words
+        )));
+    }
+    Ok(())
 }
 
 impl ExplainRequest {
     pub(super) fn sentences(&self, parser: &Parser, limits: &Limits) -> Result<Vec<Sentence>, Problem> {
         let some = sentences(self.text.as_deref(), self.conllu.as_deref(), self.words.as_deref(), parser, limits)?;
-        let words: usize = some.iter().map(|sentence| sentence.words().len()).sum();
-        if self.rule(parser.rule())?.reads_all() && words > limits.compared_words {
-            return Err(Problem::unfit(format!(
-                "{words} words, but the nca rule takes at most {} at a time here: it compares with every training edge; send \
-                 fewer, or use the sum or the knn rule",
-                limits.compared_words
-            )));
-        }
+        compared(&self.rule(parser.rule())?, &some, limits)?;
         Ok(some)
     }
 
@@ -155,8 +163,9 @@ impl ExplainRequest {
     }
 
     /// The question about each of the sentences.
-    pub(super) fn question(&self, sentences: &[Sentence], limits: &Limits) -> Result<Question, Problem> {
-        let count = count(self.count, limits)?;
+    pub(super) fn question(&self, sentences: &[Sentence], rule: &Rule, limits: &Limits) -> Result<Question, Problem> {
+        let usual = rule.citations().min(limits.count);
+        let count = count(Some(self.count.unwrap_or(usual)), limits)?;
         let by = match &self.by {
             None => Options::default().by,
             Some(names) => {
@@ -195,7 +204,9 @@ impl ExplainRequest {
             some => some,
         };
         let explained = sentences.iter().map(explained).sum::<usize>();
-        bounded(2 * count * explained, limits)?;
+        // Two decisions, and under rules that count something against a choice two lists each.
+        let lists = if rule.is_linear() { 2 } else { 4 };
+        bounded(lists * count * explained, limits)?;
         let fine = by.iter().filter(|by| **by != By::Label).count();
         if explained * fine > limits.compared_words {
             return Err(Problem::unfit(format!(

@@ -57,8 +57,8 @@ pub(super) async fn edge(State(app): State<App>, http: Request) -> Result<Respon
     let request: ExplainRequest = body::read(http, app.limits()).await?;
     let snapshot = app.snapshot();
     let sentences = request.sentences(snapshot.explainer.parser(), app.limits())?;
-    let question = request.question(&sentences, app.limits())?;
     let rule = request.rule(snapshot.explainer.rule())?;
+    let question = request.question(&sentences, &rule, app.limits())?;
     let more = question.why_not.len() * sentences.len() * CONTRASTING;
     let answer = move |context: &Context<'_>| explained(context, &question);
     app.submit(QueuedRequest::new(snapshot, sentences, rule, answer).with_more(more).coming_again()).await

@@ -2,7 +2,8 @@
 //!
 //! Under such a rule near support edges dominate the score, so that the edges an explanation cites carry the decision.
 //! The batch holds both kinds: the gold edges of its sentences, and the hardest wrong heads of their words. A candidate
-//! is never compared with edges of its own sentence, because a parsed sentence is not in the treebank either.
+//! head is not compared with the batch's edges of its own sentence, because a parsed sentence is not in the treebank
+//! either.
 
 use crate::edge::{EdgeModel, States, best_wrong_heads};
 use crate::encoder::Numbered;
@@ -68,8 +69,9 @@ pub(super) fn head_loss(
     let rows = model.edge_rows(states, &dependents, &heads)?;
     let own: &[usize] = if support.own { &of_gold } else { &[] };
     let accepted = (model.class_scores(&rows, support.rows)? + apart(&of_candidates, own, support.rows.dim(0)?, &rows)?)?;
-    // Words of a sentence of two words have no wrong head, so there may be none.
-    let against = match rule.counts_rejected() && !rejected.is_empty() {
+    // A sentence of one word has no wrong head. Rejected edges of one sentence alone would support no other.
+    let several = of_rejected.first() != of_rejected.last();
+    let against = match rule.counts_rejected() && several {
         true => {
             let rows_of_rejected = rows.index_select(&Tensor::new(rejected, rows.device())?, 0)?;
             let masked = apart(&of_candidates, &of_rejected, of_rejected.len(), &rows)?;

@@ -64,6 +64,19 @@ fn explanations_in_the_terminal() {
     explain("flip-nca", &["--flip", "--rule", "nca"]);
     explain("flip-knn", &["--flip", "--rule", "knn"]);
     explain("without", &["--without", "kitchen-0001"]);
+    // The same model with an index that has rejected edges.
+    sandbox.write_treebank("forty.conllu", &citree::treebank::starter::train()[..40]);
+    crate::trained::copy_all(&sandbox.path("en.citree"), &sandbox.path("both.citree"));
+    assert!(sandbox.citree(&["index", "both.citree", "--treebank", "forty.conllu"]).status.success());
+    let mut both = |name: &str, more: &[&str]| {
+        let start = ["explain", "both.citree", "one.txt", "--text", "--edge", "8", "--count", "3"];
+        goldens.check(name, &[&start, more].concat());
+    };
+    both("both-knn", &["--rule", "knn"]);
+    both("both-nca", &["--rule", "nca"]);
+    both("both-flip-knn", &["--rule", "knn", "--flip"]);
+    both("both-by-genre", &["--rule", "knn", "--by", "genre"]);
+    both("both-why-not", &["--rule", "knn", "--why-not", "8:2"]);
     goldens.finish();
 }
 

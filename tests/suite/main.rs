@@ -5,6 +5,7 @@
 mod agreement;
 mod alternatives;
 mod browser;
+mod calibration;
 mod check_and_eval;
 mod conllu;
 mod demo;
@@ -22,6 +23,7 @@ mod parsing;
 mod perturb;
 mod plain_text;
 mod pretrained;
+mod rejected;
 mod sandbox;
 mod serve_api;
 mod serve_page;

@@ -109,11 +109,15 @@ fn a_sentence_is_typed_an_edge_clicked_its_sources_read_and_the_link_shared() {
     // Another rule, fewer citations.
     browser.run("document.querySelector('#rule').value = 'knn'; document.querySelector('#rule').dispatchEvent(new Event('change'))");
     browser.wait_for(
-        "document.querySelector('#result header')?.textContent.includes('the 10 nearest training edges count')",
+        "document.querySelector('#result header')?.textContent.includes('the 20 nearest training edges vote')",
     );
     browser.wait_for(PANEL);
     assert!(browser.shows("#neighbors") && !browser.shows("#temperature"));
     assert!(address(&browser).contains("rule=knn"));
+    // Both kinds of citations: gold edges for the head, and pairs whose head is another against it.
+    browser.wait_for("[...document.querySelectorAll('#panel h5')].some(one => one.textContent.startsWith('For '))");
+    browser.wait_for("[...document.querySelectorAll('#panel h5')].some(one => one.textContent.startsWith('Against '))");
+    browser.wait_for("document.querySelector('#panel .citations .rejected')?.textContent === 'not this head'");
     browser.run("document.querySelector('#count').value = 3; document.querySelector('#count').dispatchEvent(new Event('change'))");
     browser.wait_for("document.querySelectorAll('#panel .sides section:first-child .citations li').length === 3");
     let none_blocked =
@@ -136,7 +140,7 @@ fn typed_and_loaded_text_is_kept_and_can_be_downloaded() {
     browser.run("document.querySelector('#text').value = 'Tom sleeps well.'");
     browser.run("document.querySelector('#rule').value = 'nca'; document.querySelector('#rule').dispatchEvent(new Event('change'))");
     browser.wait_for(
-        "document.querySelector('#result header')?.textContent.includes('exp(256') && location.hash.includes('Tom')",
+        "document.querySelector('#result header')?.textContent.includes('exp(64') && location.hash.includes('Tom')",
     );
     // Invalid numbers are refused in their input fields.
     browser.run("document.querySelector('#count').value = 0; document.querySelector('#count').dispatchEvent(new Event('change'))");

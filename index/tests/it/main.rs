@@ -3,6 +3,7 @@
 
 mod contrasts;
 mod damage;
+mod densities;
 mod frozen;
 mod generations;
 mod groups;

@@ -9,6 +9,7 @@ use crate::explain::wording::{
 use crate::explain::{Contrast, EdgeExplanation, Explanation, Flip, FlipSet, Rationale, Repeats, WhyNot, repeats};
 use crate::parse::Parse;
 use crate::rule::Rule;
+use crate::task::Task;
 use crate::treebank::Sentence;
 use std::io::Write;
 
@@ -210,7 +211,7 @@ impl<W: Write> Page<'_, W> {
             None if edge.is_some() => self.line(&format!("{word}: {}", wording::no_alternative("head")))?,
             _ => {
                 let instead = flip.head.as_ref().and_then(|set| set.instead.parse().ok()).map(|head| self.name(head));
-                self.flip_set(&what, flip.head.as_ref(), &instead.unwrap_or_default())?;
+                self.flip_set(Task::Heads, &what, flip.head.as_ref(), &instead.unwrap_or_default())?;
             }
         }
         let what = format!("the label of {word}");
@@ -218,12 +219,15 @@ impl<W: Write> Page<'_, W> {
             Some(edge) if edge.labelling.runner_up.is_none() => {
                 self.line(&format!("{word}: {}", wording::no_alternative("label")))
             }
-            _ => self.flip_set(&what, flip.label.as_ref(), flip.label.as_ref().map_or("", |set| set.instead.as_str())),
+            _ => {
+                let instead = flip.label.as_ref().map_or("", |set| set.instead.as_str());
+                self.flip_set(Task::Labels, &what, flip.label.as_ref(), instead)
+            }
         }
     }
 
-    fn flip_set(&mut self, what: &str, set: Option<&FlipSet>, instead: &str) -> anyhow::Result<()> {
-        self.line(&wording::flip(what, set, instead, &self.explanation.rule))?;
+    fn flip_set(&mut self, task: Task, what: &str, set: Option<&FlipSet>, instead: &str) -> anyhow::Result<()> {
+        self.line(&wording::flip(what, set, instead, self.explanation.rule.of(task)))?;
         let Some(set) = set else { return Ok(()) };
         self.line(&format!("  {}", wording::flip_sentences(set)))?;
         if set.edges as f64 > MOST_OF_ALL * set.of_edges as f64 {

@@ -5,6 +5,7 @@ use super::panel::MARKS;
 use super::wording::{Name, escape, isolated};
 use crate::explain::wording::{self, MOST_IS_MISSING, MOST_OF_ALL};
 use crate::explain::{Answer, Contrast, EdgeExplanation, Explanation, Flip, FlipSet, WhyNot};
+use crate::task::Task;
 
 /// Edges and sentences of a set that are named.
 const NAMED: usize = 5;
@@ -75,21 +76,21 @@ fn flip(explanation: &Explanation, flip: &Flip) -> String {
         (Some(_), None) => wording::no_alternative("head"),
         _ => {
             let instead = flip.head.as_ref().and_then(|set| set.instead.parse().ok()).map_or(String::new(), name);
-            flip_set(explanation, &what, flip.head.as_ref(), &instead)
+            flip_set(explanation, Task::Heads, &what, flip.head.as_ref(), &instead)
         }
     };
     let label = match edge {
         Some(edge) if edge.labelling.runner_up.is_none() => wording::no_alternative("label"),
         _ => {
             let instead = flip.label.as_ref().map_or(String::new(), |set| Name::of_label(&set.instead).html());
-            flip_set(explanation, &format!("the label of {word}"), flip.label.as_ref(), &instead)
+            flip_set(explanation, Task::Labels, &format!("the label of {word}"), flip.label.as_ref(), &instead)
         }
     };
     format!("<li><b>{word}</b>: {head} {label}</li>\n")
 }
 
-fn flip_set(explanation: &Explanation, what: &str, set: Option<&FlipSet>, instead: &str) -> String {
-    let mut html = wording::flip(what, set, instead, &explanation.rule);
+fn flip_set(explanation: &Explanation, task: Task, what: &str, set: Option<&FlipSet>, instead: &str) -> String {
+    let mut html = wording::flip(what, set, instead, explanation.rule.of(task));
     let Some(set) = set else { return html };
     html.push_str(&format!(" {}", wording::flip_sentences(set)));
     if set.edges as f64 > MOST_OF_ALL * set.of_edges as f64 {

@@ -3,8 +3,7 @@
 use super::{count, number, percent, signed};
 use crate::explain::votes::MOST_REMOVED;
 use crate::explain::{Change, Contrast, Explanation, FlipSet};
-use crate::rule::Rule;
-use crate::task::Task;
+use crate::rule::Scoring;
 
 /// Above this share of all edges, a set that changes a decision is most of the treebank.
 pub(crate) const MOST_OF_ALL: f64 = 0.5;
@@ -55,17 +54,19 @@ pub(crate) fn contrast(contrast: &Contrast, chosen: &str, other: &str) -> String
 
 /// The smallest set without which a decision would be another; `what` is decided on, such as `the head of 4 letters`, and
 /// `instead` the name of what would be chosen.
-pub(crate) fn flip(what: &str, flip: Option<&FlipSet>, instead: &str, rule: &Rule) -> String {
+pub(crate) fn flip(what: &str, flip: Option<&FlipSet>, instead: &str, rule: &dyn Scoring) -> String {
     let Some(flip) = flip else {
-        let by_votes = Task::ALL.iter().any(|&task| rule.of(task).neighbors().is_some());
-        return match by_votes {
+        return match rule.neighbors() {
             // The search removes one neighbour after another and gives up after so many.
-            true => {
+            Some(_) => {
                 format!("No set of up to {MOST_REMOVED} training edges was found without which {what} would change.")
             }
-            false => format!("No set of training edges was found without which {what} would change."),
+            None => format!("No set of training edges was found without which {what} would change."),
         };
     };
+    if flip.edges == 0 {
+        return format!("{} is {instead} already if no nearer training edge is missed by the search.", capital(what));
+    }
     let share = percent(flip.edges as f64 / flip.of_edges.max(1) as f64);
     let (edges, of) = (count(flip.edges as u64), count(flip.of_edges));
     let least = if flip.smallest { "no smaller set does it" } else { "a smaller set may exist" };

@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::explain::{Contrast, FlipSet, Group, RunnerUp};
-use crate::rule::Rule;
+use crate::rule::{Rule, Scoring};
+use crate::task::Task;
 
 fn rationale(score: f64, margin: Option<f64>, cited: usize, of: u64) -> Rationale {
     let coverage = Coverage { score, against: 0.0, margin, cited, of, exact: false, recall: Some(0.9834) };
@@ -138,13 +139,13 @@ fn a_contrast_begins_with_the_answer() {
 
 #[test]
 fn a_flip_claims_no_more_than_was_searched() {
-    let say = |set: Option<&FlipSet>, rule: &Rule| flip("the head of 3 it", set, "4 then", rule);
+    let say = |set: Option<&FlipSet>, rule: &dyn Scoring| flip("the head of 3 it", set, "4 then", rule);
     let knn = Rule::knn(20).expect("kNN is a rule");
     assert_eq!(
-        say(None, &knn),
-        "No set of up to 200 training edges was found without which the head of 3 it would change."
+        say(None, knn.of(Task::Heads)),
+        "No set of up to 2000 training edges was found without which the head of 3 it would change."
     );
-    assert!(say(None, &Rule::sum()).starts_with("No set of training edges was found"));
+    assert!(say(None, Rule::sum().of(Task::Heads)).starts_with("No set of training edges was found"));
     let mut set = FlipSet {
         instead: "4".to_string(),
         edges: 3,
@@ -157,7 +158,7 @@ fn a_flip_claims_no_more_than_was_searched() {
         removed: vec![],
     };
     let text = "The head of 3 it would be 4 then without 3 of 5,285 training edges (0.06 %); no smaller set does it.";
-    assert_eq!(say(Some(&set), &Rule::sum()), text);
+    assert_eq!(say(Some(&set), Rule::sum().of(Task::Heads)), text);
     assert_eq!(flip_sentences(&set), "No set of whole sentences that does it was found.");
     (set.smallest, set.sentences) = (false, Some(2));
     assert!(say(Some(&set), &knn).ends_with("(0.06 %); a smaller set may exist."));

@@ -16,13 +16,16 @@ let written = "";
 
 // ---- The address
 
+/** The rules that can be asked for. Without one, the bundle decides by its own. */
+const RULES = ["sum", "nca", "knn"];
+
 /** Reads the state from the address. Ignores invalid numbers and unknown rules. */
 function read() {
   const state = Object.fromEntries(new URLSearchParams(location.hash.slice(1)));
   for (const name of ["t", "n", "k", "edge", "word", "cited", "sentence", "g", "from"]) {
     if (name in state && !(state[name] !== "" && Number(state[name]) >= 0)) delete state[name];
   }
-  if (!["nca", "knn"].includes(state.rule)) delete state.rule;
+  if (!RULES.includes(state.rule)) delete state.rule;
   return state;
 }
 const write = state => {
@@ -38,18 +41,18 @@ function settings() {
   const rule = at("rule").value;
   const usual = (id, value) => (at(id).value === value || !at(id).checkValidity() ? undefined : at(id).value);
   return {
-    rule: rule === "sum" ? undefined : rule,
-    t: rule === "nca" ? usual("temperature", "256") : undefined,
-    n: rule === "knn" ? usual("neighbors", "10") : undefined,
-    k: usual("count", "10"),
+    rule: rule === "own" ? undefined : rule,
+    t: rule === "nca" ? usual("temperature", "64") : undefined,
+    n: rule === "knn" ? usual("neighbors", "20") : undefined,
+    k: usual("count", "20"),
   };
 }
 
 function showSettings(state) {
-  at("rule").value = ["nca", "knn"].includes(state.rule) ? state.rule : "sum";
-  at("temperature").value = state.t ?? "256";
-  at("neighbors").value = state.n ?? "10";
-  at("count").value = state.k ?? "10";
+  at("rule").value = RULES.includes(state.rule) ? state.rule : "own";
+  at("temperature").value = state.t ?? "64";
+  at("neighbors").value = state.n ?? "20";
+  at("count").value = state.k ?? "20";
   for (const label of document.querySelectorAll("[data-rule]")) label.hidden = label.dataset.rule !== at("rule").value;
 }
 
@@ -59,10 +62,10 @@ const key = state => write(sentenceOf(state));
 
 /** The body of a request about the sentence of a state. */
 function request(state, more = {}) {
-  const rule = { name: state.rule ?? "sum" };
-  if (state.rule === "nca") rule.temperature = Number(state.t ?? 256);
-  if (state.rule === "knn") rule.neighbors = Number(state.n ?? 10);
-  const body = { rule, ...(state.k && { count: Number(state.k) }), ...more };
+  const rule = state.rule && { name: state.rule };
+  if (state.rule === "nca") rule.temperature = Number(state.t ?? 64);
+  if (state.rule === "knn") rule.neighbors = Number(state.n ?? 20);
+  const body = { ...(rule && { rule }), count: Number(state.k ?? 20), ...more };
   if (state.words === undefined) return { ...body, text: state.text };
   const block = blocks.get(named(state));
   if (block !== undefined) return { ...body, conllu: block };
@@ -235,7 +238,7 @@ function cited(place) {
   for (const link of place.querySelectorAll("[data-cited], [data-sentence]")) {
     const { cited, sentence, sent, word } = link.dataset;
     const g = link.closest("[data-generation]")?.dataset.generation;
-    lead(link, write({ sent: sent || undefined, cited, sentence, g, word }));
+    lead(link, write({ sent: sent || undefined, cited: cited || undefined, sentence, g, word }));
   }
 }
 
@@ -354,7 +357,7 @@ function draw() {
   const all = element("button", { type: "button", textContent: "Download all parses" });
   all.addEventListener("click", downloadAll);
   const title = element("h2", { id: "list-title", textContent: `${items.length} sentences` });
-  const rule = element("span", { className: "soft", textContent: "by the sum rule" });
+  const rule = element("span", { className: "soft", textContent: "by the bundle's own rule" });
   list.replaceChildren(
     element("div", { className: "row" }, title, rule, toggle, all),
     element("ol", { className: "items" }, ...order.map(item => item.row)),
