@@ -161,6 +161,6 @@ fn a_flip_claims_no_more_than_was_searched() {
     assert_eq!(say(Some(&set), Rule::sum().of(Task::Heads)), text);
     assert_eq!(flip_sentences(&set), "No set of whole sentences that does it was found.");
     (set.smallest, set.sentences) = (false, Some(2));
-    assert!(say(Some(&set), &knn).ends_with("(0.06 %); a smaller set may exist."));
+    assert!(say(Some(&set), knn.of(Task::Heads)).ends_with("(0.06 %); a smaller set may exist."));
     assert_eq!(flip_sentences(&set), "Removing 2 of 472 whole sentences does it too.");
 }
