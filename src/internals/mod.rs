@@ -1,8 +1,10 @@
 //! What the tests, benches and tools of this repository need beyond the façade. Nothing in it is stable.
 
+mod kernels;
 mod modes;
 mod speeds;
 
+pub use kernels::{Kernel, kernels};
 pub use modes::{BothModes, heads_in_both_modes, labels_in_both_modes};
 pub use speeds::{Prepared, bert_speeds};
 
