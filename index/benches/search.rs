@@ -49,6 +49,7 @@ fn build(folder: &std::path::Path) {
         model: b"random".to_vec(),
         content: b"random".to_vec(),
         groupings: Vec::new(),
+        contrasts: 0,
         attachment: Vec::new(),
         graph: GraphSpec::default(),
     };

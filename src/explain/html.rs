@@ -6,14 +6,18 @@ mod citations;
 mod layout;
 mod panel;
 mod rows;
+#[cfg(feature = "lab")]
 mod snippet;
 mod tree;
-pub mod view;
+#[cfg(feature = "serve")]
+pub(crate) mod view;
 mod wording;
 
 use super::wording::count;
 use super::{Answer, Explanation};
+#[cfg(feature = "lab")]
 pub(crate) use layout::{runs_right_to_left, text_width};
+#[cfg(feature = "lab")]
 pub(crate) use snippet::{Room, Snippet};
 pub(crate) use tree::Tree;
 pub(crate) use wording::escape;
@@ -30,6 +34,7 @@ enum Links<'a> {
     /// To the panels of the same file, for the words that have one.
     Panels { place: usize, explained: &'a [usize] },
     /// To what the served page shows when it is asked.
+    #[cfg(feature = "serve")]
     Page,
     /// Nowhere.
     None,

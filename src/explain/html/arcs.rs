@@ -100,6 +100,7 @@ pub(super) fn linked(tree: &Tree<'_>, links: Links<'_>, word: usize, drawing: &s
              <title>{spoken}; not explained here</title>{drawing}</g>\n"
         ),
         // Where it leads to, the page knows.
+        #[cfg(feature = "serve")]
         Links::Page => format!(
             "<a class=\"edge {shade}\" href=\"#\" data-edge=\"{word}\" aria-expanded=\"false\" aria-label=\"{spoken}\">\
              <title>{spoken}</title>{drawing}</a>\n"
