@@ -107,8 +107,9 @@ impl Config {
         };
         match preset {
             Preset::Paper => paper,
-            Preset::Small => Self { label_support: LabelSupport::Batch, epochs: 15, ..paper },
+            Preset::Small => Self { label_support: LabelSupport::Batch, rule: Rule::votes(), epochs: 15, ..paper },
             Preset::Joint => Self {
+                rule: Rule::votes(),
                 share_encoder: true,
                 head_support: HeadSupport::Batch,
                 label_support: LabelSupport::Batch,
@@ -118,6 +119,7 @@ impl Config {
                 ..paper
             },
             Preset::Demo => Self {
+                rule: Rule::votes(),
                 label_support: LabelSupport::Batch,
                 epochs: 20,
                 query_sentences: 8,
@@ -195,7 +197,10 @@ impl Config {
             return Err(format!("{name} is {value}, but must be a positive number"));
         }
         if !self.rule.is_linear() && self.system.learning == Basis::Weights {
-            return Err(format!("rule {} needs a system that learns by instances, not {}", self.rule, self.system));
+            return Err(format!(
+                "rule {} needs a system that learns by instances, not {}; set the rule to sum",
+                self.rule, self.system
+            ));
         }
         let by_dot = self.system.learning == Basis::Instances && self.system.similarity == Similarity::Dot;
         if self.label_support == LabelSupport::Memory && by_dot {

@@ -56,7 +56,11 @@ impl Contrasts {
         let records = Arc::new(Records::open(folder.join(RECORDS))?);
         if (records.count() as u64, records.classes()) != (facts.records, 1) {
             let found = format!("{} in {}", records.count(), records.classes());
-            return Err(records.file.damaged("the number of contrast records", format!("{} in 1", facts.records), found));
+            return Err(records.file.damaged(
+                "the number of contrast records",
+                format!("{} in 1", facts.records),
+                found,
+            ));
         }
         let space = Space::open(folder.join(SPACE), records.clone(), &facts.space)?;
         Ok(Self { records, space })

@@ -67,7 +67,9 @@ pub(crate) fn densities(
     }
     // A class so far away that its estimates count as 0 is summed exactly.
     for (at, sums) in sums.iter_mut().enumerate() {
-        for (density, range) in sums.iter_mut().zip(classes).filter(|(density, range)| density.sum == 0.0 && !range.is_empty()) {
+        for (density, range) in
+            sums.iter_mut().zip(classes).filter(|(density, range)| density.sum == 0.0 && !range.is_empty())
+        {
             let exact = exact(rows, &asked[at..=at], range.clone(), temperature, &nearest[at..=at]);
             exact.into_iter().for_each(|exact| *density = exact);
         }

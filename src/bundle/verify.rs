@@ -34,6 +34,12 @@ impl Bundle {
             rejected: u64::from(edges.rejected()),
             sentences: manifest.sources,
         };
-        Ok(index.verify().map_err(Into::into).and_then(|()| sentences()).and_then(|()| rejected()).and_then(|()| pretrained()).map(|()| verified))
+        Ok(index
+            .verify()
+            .map_err(Into::into)
+            .and_then(|()| sentences())
+            .and_then(|()| rejected())
+            .and_then(|()| pretrained())
+            .map(|()| verified))
     }
 }

@@ -63,7 +63,10 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
         built.rejected
     )?;
     if !bundle.rules().measured.is_empty() {
-        writeln!(stderr, "probabilities are still those of the index before; `citree calibrate` fits them to this one")?;
+        writeln!(
+            stderr,
+            "probabilities are still those of the index before; `citree calibrate` fits them to this one"
+        )?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -74,7 +77,11 @@ pub(super) fn show(bar: &ProgressBar, step: Step) {
         Step::Encoding { done, total } => ("encoding".to_string(), done as u64, total as u64),
         Step::Measuring { done, total } => ("measuring rules".to_string(), done as u64, total as u64),
         Step::Indexing(progress) => (
-            format!("{}: {}", Task::ALL.get(progress.space).map_or("rejected", |task| task.name()), phase(progress.phase)),
+            format!(
+                "{}: {}",
+                Task::ALL.get(progress.space).map_or("rejected", |task| task.name()),
+                phase(progress.phase)
+            ),
             progress.done,
             progress.total,
         ),

@@ -5,8 +5,10 @@ use super::progress::{bar, interrupt_flag};
 use super::recipe::{Place, Recipe};
 use super::shell::command_line;
 use crate::bundle::Bundle;
+use crate::config::Config;
 use crate::encoder::Pretrained;
 use crate::lab::{Experiment, Lab, Watcher};
+use crate::rule::Rule;
 use crate::train::Flow;
 use crate::treebank::read_trees;
 use indicatif::{HumanDuration, ProgressBar};
@@ -89,7 +91,8 @@ fn experiments(name: &str) -> Result<Experiments, String> {
 
 /// Trains missing models, measures, and writes the reports.
 pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
-    let config = args.recipe.config()?;
+    // The paper's systems learn by the paper's loss.
+    let config = Config { rule: Rule::sum(), ..args.recipe.config()? };
     let device = args.machine.start()?;
     let (train, dev) = (read_trees(&args.train)?, read_trees(&args.dev)?);
     let interrupted = interrupt_flag()?;

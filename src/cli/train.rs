@@ -54,6 +54,7 @@ pub(super) struct Args {
     #[arg(long, value_parser = |name: &str| name.parse::<System>())]
     system: Option<System>,
     /// What to learn to decide by: sum, as the paper; nca or knn, so that the nearest training edges carry decisions
+    /// [default: the preset's, knn but for paper]
     #[arg(long)]
     rule: Option<Spelling>,
     /// Start from the parameters of this bundle, trained on the same treebank with the same sizes
@@ -135,8 +136,11 @@ fn tell_how_to_resume() {
 fn configuration(args: &Args) -> anyhow::Result<Config> {
     let mut config = args.recipe.config()?;
     config.system = args.system.unwrap_or(config.system);
-    if let Some(rule) = &args.rule {
-        config.rule = Rule::spelled(rule, RuleSettings::default())?;
+    match &args.rule {
+        Some(rule) => config.rule = Rule::spelled(rule, RuleSettings::default())?,
+        // There is no other loss for a system that learns weights.
+        None if config.system.learning == Basis::Weights => config.rule = Rule::sum(),
+        None => {}
     }
     config.seed = args.seed.unwrap_or(config.seed);
     config.share_encoder |= args.share_encoder;

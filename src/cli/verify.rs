@@ -33,7 +33,10 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
             Ok(ExitCode::from(1))
         }
         Ok(Verified { generation, edges, rejected, sentences }) => {
-            writeln!(out, "all is well: generation {generation}, {edges} edges, {rejected} rejected edges of {sentences} sentences")?;
+            writeln!(
+                out,
+                "all is well: generation {generation}, {edges} edges, {rejected} rejected edges of {sentences} sentences"
+            )?;
             Ok(ExitCode::SUCCESS)
         }
     }

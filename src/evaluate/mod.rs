@@ -11,9 +11,9 @@ mod tables;
 use crate::error::Result;
 use crate::treebank::Sentence;
 use align::{Alignment, Side, SideWord, common_spans};
-use serde::Serialize;
 pub use reliability::{Reliability, ReliabilityBin};
 pub(crate) use reliability::{Scored, fit_temperature, reliability};
+use serde::Serialize;
 pub use tables::{LabelScore, LengthScore};
 
 /// The labels of content words, as listed in the official evaluator. CLAS counts only these.

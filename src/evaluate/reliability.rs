@@ -121,9 +121,11 @@ pub(crate) fn fit_temperature(decisions: &[Scored]) -> f64 {
 
 /// The reliability of decisions at a temperature.
 pub(crate) fn reliability(decisions: &[Scored], temperature: f64) -> Reliability {
-    Reliability::of(decisions.iter().map(|decision| {
-        (decision.probability(decision.chosen, temperature), decision.gold == Some(decision.chosen))
-    }))
+    Reliability::of(
+        decisions.iter().map(|decision| {
+            (decision.probability(decision.chosen, temperature), decision.gold == Some(decision.chosen))
+        }),
+    )
 }
 
 #[cfg(test)]

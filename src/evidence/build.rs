@@ -156,11 +156,15 @@ pub(crate) fn build(
     Ok(Built { generation, edges, rejected: rejected_edges, left_out })
 }
 
-/// What wrong heads are compared with to find the hardest: the learned weights, or the mean edge of evenly spaced
-/// sentences, so that the treebank need not be encoded twice.
+/// What wrong heads are compared with to find the hardest: the learned weights, or the mean edge of the training treebank,
+/// so that it does not depend on the other sentences of this one. While a model is trained its mean is not known yet; then
+/// it is that of evenly spaced sentences, so that the treebank need not be encoded twice.
 fn rival_support(model: &Model, heads: &EdgeModel, sentences: &[Sentence]) -> Result<Tensor> {
     if let (Basis::Weights, Some(weights)) = (model.config.system.inference, heads.weight_rows()?) {
         return Ok(weights.get(0)?);
+    }
+    if let Some(sums) = &model.heads.sums {
+        return Ok(support_rows(sums, Aggregate::Mean, heads.device())?.get(0)?);
     }
     let stride = sentences.len().div_ceil(SAMPLE).max(1);
     let sample: Vec<Sentence> = sentences.iter().step_by(stride).cloned().collect();

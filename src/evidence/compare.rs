@@ -122,13 +122,7 @@ impl Evidence {
     }
 
     /// The edges with the highest similarities that count. `first` is the number of the first edge.
-    pub(crate) fn highest(
-        &self,
-        similarities: &[f32],
-        first: u32,
-        count: usize,
-        edge: fn(u32) -> EdgeId,
-    ) -> Vec<Hit> {
+    pub(crate) fn highest(&self, similarities: &[f32], first: u32, count: usize, edge: fn(u32) -> EdgeId) -> Vec<Hit> {
         let mut hits: Vec<Hit> = (first..)
             .zip(similarities)
             .filter(|(number, _)| self.counts(edge(*number)))

@@ -15,8 +15,8 @@ mod record;
 mod side;
 mod weigh;
 
-pub(crate) use build::{REJECTED, build};
 pub use build::{Built, Step};
+pub(crate) use build::{REJECTED, build};
 pub use edges::TrainingEdges;
 pub(crate) use groups::{Grouping, prefix};
 pub(crate) use nearest::Neighbors;
@@ -110,7 +110,9 @@ impl Evidence {
             let space = self.edges.space(task);
             let mut sums = Sums::new(self.counts.len(), space.dims());
             for label in 0..self.counts.len() {
-                for edge in self.edges.index().records_of(label as u32).filter(|edge| self.counts(EdgeId::Accepted(*edge))) {
+                for edge in
+                    self.edges.index().records_of(label as u32).filter(|edge| self.counts(EdgeId::Accepted(*edge)))
+                {
                     space.row(edge).into_iter().for_each(|row| sums.add(label, row));
                 }
             }

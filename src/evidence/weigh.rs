@@ -116,7 +116,14 @@ impl Evidence {
     }
 
     /// The context of a vote of these neighbours.
-    fn voting(&self, rule: &dyn Scoring, context: Context, accepted: &[f32], rejected: &[f32], nearest: f32) -> Context {
+    fn voting(
+        &self,
+        rule: &dyn Scoring,
+        context: Context,
+        accepted: &[f32],
+        rejected: &[f32],
+        nearest: f32,
+    ) -> Context {
         // Where nothing is divided by what all weigh, sides are compared with each other, so the reference is fixed.
         let context = match context.compared {
             Compared::Accepted => context,

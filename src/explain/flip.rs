@@ -4,11 +4,11 @@
 //! and no longer does with its last member back, is checked by adding up all that is left.
 
 use super::Explainer;
+use super::votes::SURELY_SMALLEST;
 use crate::config::Aggregate;
 use crate::error::Result;
 use crate::evidence::{EdgeId, Evidence, Side, Weighing};
 use crate::parse::{Analysis, Choice, Decision};
-use super::votes::SURELY_SMALLEST;
 use crate::rule::{Compared, Context, Totals};
 use serde::Serialize;
 use std::collections::{HashMap, HashSet};
@@ -263,7 +263,8 @@ impl Explainer {
                 best = Some((gone, taken));
             }
         }
-        let edges = |weights: &[(EdgeId, f64)], number: usize| weights[..number].iter().map(|w| w.0).collect::<Vec<_>>();
+        let edges =
+            |weights: &[(EdgeId, f64)], number: usize| weights[..number].iter().map(|w| w.0).collect::<Vec<_>>();
         Ok(best.map(|(gone, taken)| [edges(&other, taken), edges(&own, gone)].concat()))
     }
 

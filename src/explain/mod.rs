@@ -19,10 +19,10 @@ mod what_if;
 pub mod wording;
 
 pub use answer::{Answer, Expected, Question, SCHEMA};
+pub use citation::Citation;
 pub use contrast::{Contrast, WhyNot};
 pub use flip::{Flip, FlipSet};
 pub use neighbors::{EdgeNeighbors, NamedEdge, NamedNeighbor, NeighborQuery};
-pub use citation::Citation;
 pub use rationale::{Coverage, EdgeExplanation, Explanation, Options, Rationale, RunnerUp};
 pub(crate) use repeats::{Repeats, repeats};
 pub use rollup::{By, Group, RollUp};

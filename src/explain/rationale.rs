@@ -1,8 +1,8 @@
 //! The rationale of a decision: its score, the runner-up, the training edges behind it, and how far these carry it.
 
+use super::Explainer;
 use super::citation::{Citation, Weights};
 use super::rollup::{By, RollUp};
-use super::Explainer;
 use crate::error::{Error, Result};
 use crate::evidence::{EdgeId, Side};
 use crate::parse::{Analysis, Candidate, Choice, Decision};

@@ -36,9 +36,8 @@ impl Repeats<'_> {
 /// Puts citations of the same words and the same edge together, each group at the place of its first.
 pub(crate) fn repeats(citations: &[Citation]) -> Vec<Repeats<'_>> {
     let key = |of: &Citation| (of.dependent, of.head, of.gold_head);
-    let same = |a: &Citation, b: &Citation| {
-        key(a) == key(b) && (&a.label, &a.source.words) == (&b.label, &b.source.words)
-    };
+    let same =
+        |a: &Citation, b: &Citation| key(a) == key(b) && (&a.label, &a.source.words) == (&b.label, &b.source.words);
     let mut groups: Vec<Repeats<'_>> = Vec::new();
     for citation in citations {
         match groups.iter_mut().find(|group| same(group.first, citation)) {

@@ -172,7 +172,9 @@ fn accuracy(measured: &[(Rule, Measured)]) -> Table {
     let mut table = Table::new("accuracy", "Accuracy and speed", columns);
     for (rule, of) in measured {
         let mut row = vec![Cell::text(title(rule)), Cell::Count(of.words as u64)];
-        row.extend([of.uas, of.uas_gain[0], of.uas_gain[1], of.las, of.las_gain[0], of.las_gain[1], of.labels].map(percent));
+        row.extend(
+            [of.uas, of.uas_gain[0], of.uas_gain[1], of.las, of.las_gain[0], of.las_gain[1], of.labels].map(percent),
+        );
         row.extend([Cell::Value(of.words_per_second), Cell::Value(of.words_per_second / of.words_per_second_by_sum)]);
         table.rows.push(row);
     }
@@ -184,21 +186,20 @@ fn carried(measured: &[(Rule, Measured)]) -> Table {
     let mut table = Table::new("carried", "How far citations carry heads, and what must go to change one", columns);
     for (rule, of) in measured {
         let flip = of.flip.map_or(Cell::Nothing, |edges| Cell::Count(edges as u64));
-        table.rows.push(vec![Cell::text(title(rule)), percent(of.carried), percent(of.against), flip, percent(of.unflipped)]);
+        table.rows.push(vec![
+            Cell::text(title(rule)),
+            percent(of.carried),
+            percent(of.against),
+            flip,
+            percent(of.unflipped),
+        ]);
     }
     table
 }
 
 fn calibration(measured: &[(Rule, Measured)]) -> Table {
-    let columns = [
-        "rule",
-        "heads: temperature",
-        "error before",
-        "error",
-        "labels: temperature",
-        "error before",
-        "error",
-    ];
+    let columns =
+        ["rule", "heads: temperature", "error before", "error", "labels: temperature", "error before", "error"];
     let mut table = Table::new("calibration", "Calibration error, as a share", columns);
     for (rule, of) in measured {
         let values = [of.heads, of.labels_calibration].map(|own| [own.temperature, own.error_before, own.error]);
@@ -220,7 +221,8 @@ fn plot(measured: &[(Rule, Measured)]) -> String {
             captions: members().map(|(rule, _)| title(rule)).collect(),
         }
     };
-    let across = Axis::logarithmic("share that 20 citations on each side carry, %", measured.iter().map(|(_, of)| point(of).0));
+    let across =
+        Axis::logarithmic("share that 20 citations on each side carry, %", measured.iter().map(|(_, of)| point(of).0));
     let up = Axis::around("UAS, %", measured.iter().map(|(_, of)| point(of).1));
     chart::svg("Accuracy by coverage", &across, &up, &Rule::NAMES.map(line))
 }

@@ -65,9 +65,7 @@ impl Scoring for Knn {
 
     fn score(&self, totals: Totals, context: &Context) -> f64 {
         match context.compared {
-            Compared::Both => {
-                totals.accepted.max(f64::MIN_POSITIVE).ln() - totals.rejected.max(f64::MIN_POSITIVE).ln()
-            }
+            Compared::Both => totals.accepted.max(f64::MIN_POSITIVE).ln() - totals.rejected.max(f64::MIN_POSITIVE).ln(),
             Compared::Label => (totals.accepted + LABEL_PRIOR).ln(),
             Compared::Accepted => {
                 let temperature = self.temperature.map_or(context.scale.factor, f64::from);

@@ -194,6 +194,11 @@ impl Rule {
         Self::own(knn::Knn { neighbors, temperature: None })
     }
 
+    /// The kNN rule with the default number of neighbours, which presets train for.
+    pub(crate) fn votes() -> Self {
+        Self::both(Arc::new(knn::Knn { neighbors: Self::NEIGHBORS, temperature: None }))
+    }
+
     /// A custom rule.
     pub fn own(scoring: impl Scoring + 'static) -> Result<Self> {
         scoring.check(true).map_err(|message| Error::Explanation { message })?;
@@ -237,7 +242,9 @@ impl Rule {
     pub fn describe(&self) -> String {
         match self.is_one() {
             true => self.of(Task::Heads).describe(),
-            false => format!("heads: {}; labels: {}", self.of(Task::Heads).describe(), self.of(Task::Labels).describe()),
+            false => {
+                format!("heads: {}; labels: {}", self.of(Task::Heads).describe(), self.of(Task::Labels).describe())
+            }
         }
     }
 

@@ -212,7 +212,8 @@ impl Plan<'_> {
     fn about(&self, model: &Model) -> Result<About> {
         let mut dev = Vec::new();
         for (decode, name) in [(Decode::Greedy, "greedy"), (Decode::Tree, "mst")] {
-            let parser = Parser::new(model, None, Default::default(), &Settings { decode, ..Settings::default() }, self.device)?;
+            let parser =
+                Parser::new(model, None, Default::default(), &Settings { decode, ..Settings::default() }, self.device)?;
             let mut parsed = self.dev.to_vec();
             let parses = parser.parse(&parsed)?;
             parsed.iter_mut().zip(&parses).for_each(|(sentence, parse)| parse.annotate(sentence, false));

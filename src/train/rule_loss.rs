@@ -68,7 +68,8 @@ pub(super) fn head_loss(
     }
     let rows = model.edge_rows(states, &dependents, &heads)?;
     let own: &[usize] = if support.own { &of_gold } else { &[] };
-    let accepted = (model.class_scores(&rows, support.rows)? + apart(&of_candidates, own, support.rows.dim(0)?, &rows)?)?;
+    let accepted =
+        (model.class_scores(&rows, support.rows)? + apart(&of_candidates, own, support.rows.dim(0)?, &rows)?)?;
     // A sentence of one word has no wrong head. Rejected edges of one sentence alone would support no other.
     let several = of_rejected.first() != of_rejected.last();
     let against = match rule.counts_rejected() && several {
@@ -121,7 +122,9 @@ pub(super) fn label_loss(
     let (mut scores, mut places, mut start) = (Vec::new(), std::collections::HashMap::new(), 0);
     for group in order.chunk_by(|&a, &b| labels[a] == labels[b]) {
         places.insert(labels[group[0]], scores.len());
-        let Some(score) = rule.training_scores(&similarities.narrow(1, start, group.len())?, None) else { return Ok(None) };
+        let Some(score) = rule.training_scores(&similarities.narrow(1, start, group.len())?, None) else {
+            return Ok(None);
+        };
         scores.push(score?);
         start += group.len();
     }

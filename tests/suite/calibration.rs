@@ -27,7 +27,8 @@ fn parse(sandbox: &Sandbox, more: &[&str]) -> String {
 fn training_measures_rules_and_calibration_makes_probabilities_no_worse() {
     let sandbox = trained();
     let rules = rules(&sandbox);
-    let names: Vec<&str> = rules["measured"].as_array().unwrap().iter().map(|of| of["rule"]["name"].as_str().unwrap()).collect();
+    let names: Vec<&str> =
+        rules["measured"].as_array().unwrap().iter().map(|of| of["rule"]["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["sum", "knn", "nca"]);
     for of in rules["measured"].as_array().unwrap() {
         for task in ["heads", "labels"] {
@@ -90,7 +91,12 @@ fn a_bundle_without_what_was_measured_decides_by_the_sum_and_can_be_calibrated()
 #[test]
 fn damaged_measurements_are_refused_with_what_to_do() {
     let sandbox = trained();
-    for damaged in ["", "{", r#"{"own":{"name":"best"},"measured":[]}"#, &rules(&sandbox).to_string().replacen("\"temperature\":", "\"temperature\":-", 1)] {
+    for damaged in [
+        "",
+        "{",
+        r#"{"own":{"name":"best"},"measured":[]}"#,
+        &rules(&sandbox).to_string().replacen("\"temperature\":", "\"temperature\":-", 1),
+    ] {
         sandbox.write("t.citree/rules.json", damaged);
         let output = sandbox.citree(&["parse", "t.citree", "dev.conllu"]);
         assert_eq!(output.status.code(), Some(2), "{damaged}");

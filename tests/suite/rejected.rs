@@ -57,7 +57,8 @@ fn rejected_edges_are_the_wrong_heads_that_the_parser_ranks_highest() {
         if sentence >= 20 {
             break;
         }
-        let analysis = explainer.analyse(&train[sentence as usize..=sentence as usize]).unwrap().pop().flatten().unwrap();
+        let analysis =
+            explainer.analyse(&train[sentence as usize..=sentence as usize]).unwrap().pop().flatten().unwrap();
         let gold = train[sentence as usize].words()[dependent as usize - 1].head.unwrap();
         let [others, _] = explainer.others(&analysis, dependent as usize, 99).unwrap();
         let chosen = analysis.parse.heads[dependent as usize];
@@ -106,7 +107,8 @@ fn with_graphs() -> (Sandbox, Bundle) {
 #[test]
 fn votes_found_by_the_graph_are_those_of_a_scan_but_for_the_stated_recall() {
     let (_sandbox, bundle) = with_graphs();
-    let (by_graph, by_scan) = (explained(&bundle, Rule::knn(20).unwrap(), false), explained(&bundle, Rule::knn(20).unwrap(), true));
+    let (by_graph, by_scan) =
+        (explained(&bundle, Rule::knn(20).unwrap(), false), explained(&bundle, Rule::knn(20).unwrap(), true));
     let (mut found, mut all, mut same_heads, mut words) = (0, 0, 0, 0);
     for (graph, scan) in by_graph.iter().zip(&by_scan) {
         for (own, exact) in graph.edges.iter().zip(&scan.edges) {
@@ -182,8 +184,10 @@ fn densities_decide_as_every_single_edge_does() {
 #[test]
 fn an_index_of_version_1_votes_with_accepted_edges_alone() {
     let sandbox = thawed();
-    let explained =
-        run(&sandbox, &["explain", "en.citree", "one.txt", "--text", "--format", "json", "--rule", "knn", "--count", "20"]);
+    let explained = run(
+        &sandbox,
+        &["explain", "en.citree", "one.txt", "--text", "--format", "json", "--rule", "knn", "--count", "20"],
+    );
     let answer: Value = serde_json::from_str(explained.trim()).unwrap();
     for edge in answer["edges"].as_array().unwrap() {
         assert_eq!(edge["attachment"]["against"], serde_json::json!([]));

@@ -6,8 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 /// A model that trains in a second: small layers, few epochs.
-pub const TINY: &str =
-    "lstm_units = 12\nedge_dim = 16\nword_dim = 10\nchar_dim = 6\nchar_filters = 6\nepochs = 3\nmin_count = 1\n";
+pub const TINY: &str = "rule = \"sum\"\nlstm_units = 12\nedge_dim = 16\nword_dim = 10\nchar_dim = 6\nchar_filters = 6\nepochs = 3\nmin_count = 1\n";
 
 /// A temporary folder that is removed with its test.
 pub struct Sandbox {

@@ -5,7 +5,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use citree_index::{Error, GraphSpec, Index, container::{OLDEST, VERSION}};
+use citree_index::{
+    Error, GraphSpec, Index,
+    container::{OLDEST, VERSION},
+};
 
 use crate::{make::Data, random::Random};
 

@@ -7,7 +7,15 @@ use crate::task::Task;
 
 fn rationale(score: f64, margin: Option<f64>, cited: usize, of: u64) -> Rationale {
     let coverage = Coverage { score, against: 0.0, margin, cited, of, exact: false, recall: Some(0.9834) };
-    Rationale { score: 1.0, probability: 0.5, runner_up: None, citations: vec![], against: vec![], coverage, roll_ups: vec![] }
+    Rationale {
+        score: 1.0,
+        probability: 0.5,
+        runner_up: None,
+        citations: vec![],
+        against: vec![],
+        coverage,
+        roll_ups: vec![],
+    }
 }
 
 #[test]

@@ -8,8 +8,9 @@ pub use options::{Options, USAGE};
 use crate::search::release_build;
 use crate::train::processor;
 use anyhow::ensure;
-use citree::Bundle;
+use citree::parse::Settings;
 use citree::treebank::read_trees;
+use citree::{Bundle, Rule};
 use options::Part;
 use std::io::Write;
 
@@ -19,7 +20,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     let dev = read_trees(&options.dev)?;
     ensure!(!dev.is_empty(), "{}: no sentences", options.dev.display());
     let bundle = Bundle::open(&options.bundle)?;
-    let explainer = bundle.explainer()?;
+    let explainer = bundle.explainer_with(&Settings { rule: Some(Rule::sum()), ..Settings::default() })?;
     let edges = explainer.edges().index().manifest().records;
     let mut out = std::io::stdout().lock();
     writeln!(
@@ -33,6 +34,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
         let table = match part {
             Part::Latency => times::latency(&explainer, &dev, options)?,
             Part::Start => times::start(&dev, options)?,
+            Part::Rules => times::rules(&explainer, &dev, options)?,
             Part::Bulk => times::bulk(&explainer, &dev, options)?,
         };
         writeln!(out, "\n{}", table.trim_end())?;

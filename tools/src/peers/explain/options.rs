@@ -12,9 +12,9 @@ Compares the time of explaining with that of parsing.
 
   --bundle BUNDLE a bundle with an index
   --dev FILE      a treebank to parse and explain, with gold heads
-  --parts A,B,..  what to measure: latency, start, bulk [default: all]
-  --sentences N   only the first N sentences, in bulk [default: all]
-  --rounds N      rounds of latency and bulk; the variants alternate [default: 3]
+  --parts A,B,..  what to measure: latency, rules, start, bulk [default: all]
+  --sentences N   only the first N sentences, in rules and bulk [default: all]
+  --rounds N      rounds of latency, rules and bulk; the variants alternate [default: 3]
 
 start runs the binary of `cargo build --release`, so build it first.
 ";
@@ -24,13 +24,16 @@ start runs the binary of `cargo build --release`, so build it first.
 pub enum Part {
     /// One sentence at a time.
     Latency,
+    /// Parsing by each rule.
+    Rules,
     /// From the start of the program to an explanation.
     Start,
     /// Many sentences at once.
     Bulk,
 }
 
-const PARTS: [(&str, Part); 3] = [("latency", Part::Latency), ("start", Part::Start), ("bulk", Part::Bulk)];
+const PARTS: [(&str, Part); 4] =
+    [("latency", Part::Latency), ("rules", Part::Rules), ("start", Part::Start), ("bulk", Part::Bulk)];
 
 /// What to measure, and how.
 #[derive(Clone, Debug, PartialEq)]

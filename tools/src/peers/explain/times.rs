@@ -4,6 +4,7 @@ use super::Options;
 use crate::search::{pool, say, timed};
 use crate::train::median;
 use anyhow::{Context, ensure};
+use citree::Rule;
 use citree::explain::{Explainer, Options as How};
 use citree::treebank::{Sentence, write_sentence};
 use std::fmt::Write as _;
@@ -26,30 +27,77 @@ pub fn latency(explainer: &Explainer, dev: &[Sentence], options: &Options) -> an
     say("latency")?;
     let sentences: Vec<&Sentence> = dev.iter().filter(|s| s.words().len() == WORDS).take(SENTENCES).collect();
     ensure!(!sentences.is_empty(), "{}: no sentence has {WORDS} words", options.dev.display());
-    let mut pairs = Vec::new();
+    let mut out = format!(
+        "One sentence of {WORDS} words at a time, one thread, medians of {} sentences × {} rounds, rules in turn:\n\n\
+         | rule | parse, ms | parse and explain every edge, ms | difference, median of pairs |\n|---|---:|---:|---:|\n",
+        sentences.len(),
+        options.rounds
+    );
+    let mut measured = by_rule(explainer)?;
     pool(1)?.install(|| {
         // The first round is a warm-up.
         for round in 0..=options.rounds {
             for sentence in &sentences {
-                let pair = parse_and_explain(explainer, std::slice::from_ref(sentence))?;
-                if round > 0 {
-                    pairs.push(pair);
+                for (explainer, pairs) in &mut measured {
+                    let pair = parse_and_explain(explainer, std::slice::from_ref(sentence))?;
+                    if round > 0 {
+                        pairs.push(pair);
+                    }
                 }
             }
         }
         anyhow::Ok(())
     })?;
-    let milliseconds = |value: fn(&(f64, f64)) -> f64| 1e3 * median(pairs.iter().map(value).collect());
-    Ok(format!(
-        "One sentence of {WORDS} words at a time, one thread, medians of {} sentences × {} rounds:\n\n\
-         | | ms |\n|---|---:|\n| parse | {:.2} |\n| parse and explain every edge, 10 citations a decision | {:.2} |\n\
-         | difference, median of pairs | {:.2} |\n",
+    for (explainer, pairs) in &measured {
+        let milliseconds = |value: fn(&(f64, f64)) -> f64| 1e3 * median(pairs.iter().map(value).collect());
+        let _ = writeln!(
+            out,
+            "| {} | {:.2} | {:.2} | {:.2} |",
+            explainer.rule(),
+            milliseconds(|pair| pair.0),
+            milliseconds(|pair| pair.1),
+            milliseconds(|pair| pair.1 - pair.0)
+        );
+    }
+    Ok(out)
+}
+
+/// An explainer for each rule that the system supports, with room for what is measured of it.
+fn by_rule(explainer: &Explainer) -> anyhow::Result<Vec<(Explainer, Vec<(f64, f64)>)>> {
+    let rules = [Rule::sum(), Rule::knn(Rule::NEIGHBORS)?, Rule::nca(Rule::TEMPERATURE)?];
+    Ok(rules.iter().filter_map(|rule| Some((explainer.deciding_by(rule).ok()?, Vec::new()))).collect())
+}
+
+/// Measures parsing by each rule, in turns.
+pub fn rules(explainer: &Explainer, dev: &[Sentence], options: &Options) -> anyhow::Result<String> {
+    let sentences: Vec<Sentence> = dev.iter().take(options.sentences).cloned().collect();
+    let words: usize = sentences.iter().map(|sentence| sentence.words().len()).sum();
+    let mut measured = by_rule(explainer)?;
+    // NCA compares with every training edge, and its speed shows in the latency.
+    measured.retain(|(explainer, _)| !explainer.rule().reads_all());
+    for round in 0..=options.rounds {
+        say(&format!("rules: round {round} of {}", options.rounds))?;
+        for (explainer, seconds) in &mut measured {
+            let (took, parses) = timed(|| explainer.parser().parse(&sentences));
+            parses?;
+            if round > 0 {
+                seconds.push((took, 0.0));
+            }
+        }
+    }
+    let mut out = format!(
+        "Parsing {} sentences with {words} words, all threads, {} rounds in turns, the first not counted:\n\n\
+         | rule | words/s | times that of the sum, median of rounds |\n|---|---:|---:|\n",
         sentences.len(),
-        options.rounds,
-        milliseconds(|pair| pair.0),
-        milliseconds(|pair| pair.1),
-        milliseconds(|pair| pair.1 - pair.0),
-    ))
+        options.rounds
+    );
+    let by_sum: Vec<f64> = measured.first().map_or(Vec::new(), |(_, pairs)| pairs.iter().map(|pair| pair.0).collect());
+    for (explainer, pairs) in &measured {
+        let speed = words as f64 / median(pairs.iter().map(|pair| pair.0).collect());
+        let ratio = median(pairs.iter().zip(&by_sum).map(|(pair, sum)| sum / pair.0).collect());
+        let _ = writeln!(out, "| {} | {speed:.0} | {ratio:.2} |", explainer.rule());
+    }
+    Ok(out)
 }
 
 /// Measures many sentences, on one thread and on two.
