@@ -36,6 +36,9 @@ impl Bundle {
             let message = format!("sentence {sentence} of the dev set has words without a head");
             return Err(Error::Explanation { message });
         }
+        if dev.iter().all(|sentence| sentence.words().is_empty()) {
+            return Err(Error::Explanation { message: "the dev set has no words".to_string() });
+        }
         let trained_for = self.model().config.rule.clone();
         let mut rules = vec![Rule::sum()];
         if self.parser_with(&Settings { rule: Some(Rule::sum()), ..Settings::default() })?.decides_by_edges() {

@@ -145,6 +145,7 @@ impl Config {
         let problem = |message: String| Error::Config { path: path.to_path_buf(), message };
         let changes: toml::Table = toml::from_str(text).map_err(|e| problem(e.to_string()))?;
         let mut table = toml::Table::try_from(&self).map_err(|e| problem(e.to_string()))?;
+        let names_rule = changes.contains_key("rule");
         for (key, change) in changes {
             match (table.get_mut(&key), change) {
                 (Some(toml::Value::Table(own)), toml::Value::Table(change)) => own.extend(change),
@@ -153,7 +154,11 @@ impl Config {
                 }
             }
         }
-        let config: Self = table.try_into().map_err(|e| problem(e.to_string()))?;
+        let mut config: Self = table.try_into().map_err(|e| problem(e.to_string()))?;
+        // A preset's rule is not for a system that learns weights.
+        if !names_rule && config.system.learning == Basis::Weights {
+            config.rule = Rule::sum();
+        }
         config.check().map_err(problem)?;
         Ok(config)
     }
@@ -196,6 +201,13 @@ impl Config {
         if let Some((name, value)) = rates.into_iter().find(|&(_, v)| !(v > 0.0 && v.is_finite())) {
             return Err(format!("{name} is {value}, but must be a positive number"));
         }
+        // A configuration is written with the name of its rule alone.
+        if !Rule::named(&self.rule.to_string(), Default::default()).is_ok_and(|rule| rule == self.rule) {
+            return Err(format!(
+                "a model is trained for a rule of citree with its default settings, not for {:?}; decide by others later",
+                self.rule
+            ));
+        }
         if !self.rule.is_linear() && self.system.learning == Basis::Weights {
             return Err(format!(
                 "rule {} needs a system that learns by instances, not {}; set the rule to sum",
@@ -227,7 +239,10 @@ mod tests {
     fn a_file_changes_only_the_keys_it_names() {
         let base = Config::preset(Preset::Small);
         let changed = base.clone().with_toml("epochs = 3\nsystem = \"WWd\"", Path::new("c.toml")).unwrap();
-        assert_eq!(changed, Config { epochs: 3, system: "WWd".parse().unwrap(), ..base });
+        let expected = Config { epochs: 3, system: "WWd".parse().unwrap(), rule: Rule::sum(), ..base.clone() };
+        assert_eq!(changed, expected);
+        let refused = base.with_toml("rule = \"knn\"\nsystem = \"WWd\"", Path::new("c.toml"));
+        assert!(refused.unwrap_err().to_string().contains("learns by instances"));
     }
 
     #[test]

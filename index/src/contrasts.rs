@@ -8,7 +8,7 @@ use std::{path::Path, sync::Arc};
 
 use crate::{
     error::{Error, Result},
-    meta::ContrastFacts,
+    meta::{ContrastFacts, SpaceFacts},
     records::{Record, RecordWriter, Records},
     space::Space,
     space_writer::{GraphSpec, SpaceSpec, SpaceWriter, Tell},
@@ -52,8 +52,13 @@ pub struct Contrasts {
 }
 
 impl Contrasts {
-    pub(crate) fn open(folder: &Path, facts: &ContrastFacts) -> Result<Self> {
+    /// Opens the contrast records of an index whose first space has these facts.
+    pub(crate) fn open(folder: &Path, facts: &ContrastFacts, first: &SpaceFacts) -> Result<Self> {
         let records = Arc::new(Records::open(folder.join(RECORDS))?);
+        if (facts.space.dims, facts.space.metric) != (first.dims, first.metric) {
+            let [expected, found] = [first, &facts.space].map(|of| format!("{} dimensions, {:?}", of.dims, of.metric));
+            return Err(records.file.damaged("the rows of contrast records", expected, found));
+        }
         if (records.count() as u64, records.classes()) != (facts.records, 1) {
             let found = format!("{} in {}", records.count(), records.classes());
             return Err(records.file.damaged(

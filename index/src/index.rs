@@ -71,7 +71,8 @@ impl Index {
         }
         let space = |at: usize| Space::open(path.join(SPACES[at]), records.clone(), &manifest.spaces[at]);
         let spaces = [space(0)?, space(1)?];
-        let contrasts = manifest.contrasts.as_ref().map(|facts| Contrasts::open(&path, facts)).transpose()?;
+        let contrasts =
+            manifest.contrasts.as_ref().map(|facts| Contrasts::open(&path, facts, &manifest.spaces[0])).transpose()?;
         Ok(Self { folder, generation, manifest, manifest_file, records, spaces, contrasts, _lock: lock })
     }
 

@@ -2,7 +2,7 @@
 
 use super::machine::Machine;
 use super::progress::step_bar;
-use crate::bundle::{Bundle, MeasuredRules};
+use crate::bundle::{Bundle, Layout, MeasuredRules};
 use crate::treebank::read_trees;
 use std::io::Write;
 use std::path::PathBuf;
@@ -34,6 +34,13 @@ pub(super) struct Args {
 /// Measures, and writes a table or JSON to the standard output.
 pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let device = args.machine.start()?;
+    let layout = Layout::of(&args.bundle);
+    if MeasuredRules::read(&layout).is_err() {
+        // It is measured again, but nothing is thrown away.
+        let aside = layout.rules().with_extension("json.damaged");
+        std::fs::rename(layout.rules(), &aside)?;
+        writeln!(std::io::stderr(), "what was measured before is unreadable, and now in {}", aside.display())?;
+    }
     let bundle = Bundle::open_on(&args.bundle, &device)?;
     let dev = read_trees(&args.dev)?;
     let bar = step_bar()?;

@@ -73,6 +73,8 @@ pub(crate) fn build(
     encoded: impl FnOnce([Sums; 2]) -> Result<()>,
 ) -> Result<Built> {
     let vocabulary = &model.tables.vocabulary;
+    // No training edge counts where learned weights decide.
+    let rejected = if model.config.system.inference == Basis::Instances { rejected } else { 0 };
     let label = |sentence: usize, word: usize| vocabulary.label(&sentences[sentence].words()[word].label);
     let mut label_counts = vec![0; vocabulary.labels().len()];
     let (mut left_out, mut rejected_edges) = (0, 0);
@@ -156,13 +158,10 @@ pub(crate) fn build(
     Ok(Built { generation, edges, rejected: rejected_edges, left_out })
 }
 
-/// What wrong heads are compared with to find the hardest: the learned weights, or the mean edge of the training treebank,
-/// so that it does not depend on the other sentences of this one. While a model is trained its mean is not known yet; then
+/// What wrong heads are compared with to find the hardest: the mean edge of the training treebank, so that it does not
+/// depend on the other sentences of this one. While a model is trained its mean is not known yet; then
 /// it is that of evenly spaced sentences, so that the treebank need not be encoded twice.
 fn rival_support(model: &Model, heads: &EdgeModel, sentences: &[Sentence]) -> Result<Tensor> {
-    if let (Basis::Weights, Some(weights)) = (model.config.system.inference, heads.weight_rows()?) {
-        return Ok(weights.get(0)?);
-    }
     if let Some(sums) = &model.heads.sums {
         return Ok(support_rows(sums, Aggregate::Mean, heads.device())?.get(0)?);
     }

@@ -23,7 +23,7 @@ impl Evidence {
     pub(crate) fn to_cite(&self, by: &Weighing, side: &Side, count: usize) -> Result<ToCite> {
         let rule = by.rule.of(side.task);
         if let Some(neighbors) = rule.neighbors() {
-            let found = self.neighbors(neighbors, side, by.exact)?;
+            let found = self.neighbors(by, neighbors, side)?;
             let range = self.range(side);
             let (own, others): (Vec<Hit>, Vec<Hit>) =
                 found.accepted.iter().partition(|hit| range.contains(&hit.record));

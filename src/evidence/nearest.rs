@@ -1,7 +1,7 @@
 //! The training edges nearest to an edge vector: accepted and rejected ones, found by the graphs of the index or, for
 //! certainty, by a scan.
 
-use super::{EdgeId, Evidence, Side};
+use super::{EdgeId, Evidence, Side, Weighing};
 use crate::error::Result;
 use crate::task::Task;
 use citree_index::{Hit, Nearest, Space};
@@ -36,15 +36,16 @@ impl Evidence {
     /// The `count` training edges nearest to each row: for heads, half of them of each kind, if the index has both.
     pub(crate) fn neighbors_of_rows(
         &self,
+        by: &Weighing,
         task: Task,
         rows: &[f32],
         count: usize,
-        exact: bool,
     ) -> Result<Vec<Neighbors>> {
         let search = |space: &Space, count: usize, counts: &(dyn Fn(u32) -> bool + Sync)| {
-            space.nearest_many(rows, |_, nearest| self.limited(nearest, count, exact, counts))
+            space.nearest_many(rows, |_, nearest| self.limited(nearest, count, by.exact, counts))
         };
-        let both = self.edges().rejected_space().filter(|_| task == Task::Heads && self.rejected() > 0);
+        let asked = task == Task::Heads && by.rule.of(task).counts_rejected() && self.rejected() > 0;
+        let both = self.edges().rejected_space().filter(|_| asked);
         let [for_it, against] = if both.is_some() { [count.div_ceil(2), count / 2] } else { [count, 0] };
         let accepted = search(self.edges().space(task), for_it, &|edge| self.counts(EdgeId::Accepted(edge)))?;
         let mut found: Vec<Neighbors> = accepted
@@ -74,13 +75,13 @@ impl Evidence {
     }
 
     /// The nearest of all training edges to a side, whatever its label. The result is cached with the side.
-    pub(crate) fn neighbors(&self, count: usize, side: &Side, exact: bool) -> Result<Neighbors> {
+    pub(crate) fn neighbors(&self, by: &Weighing, count: usize, side: &Side) -> Result<Neighbors> {
         // The cache of a side covers all training edges, so it is not valid for partial evidence.
-        let usable = |found: &Neighbors| !self.is_partial() && (found.exact || !exact);
+        let usable = |found: &Neighbors| !self.is_partial() && (found.exact || !by.exact);
         if let Some((_, found)) = side.cached.nearest.get().filter(|(of, found)| *of == count && usable(found)) {
             return Ok(found.clone());
         }
-        let found = self.neighbors_of_rows(side.task, &side.row, count, exact)?.pop().unwrap_or_default();
+        let found = self.neighbors_of_rows(by, side.task, &side.row, count)?.pop().unwrap_or_default();
         if !self.is_partial() {
             let _ = side.cached.nearest.set((count, found.clone()));
         }
@@ -88,11 +89,11 @@ impl Evidence {
     }
 
     /// Searches the neighbours of several sides of one task together, and caches them.
-    pub(crate) fn find_neighbors(&self, count: usize, sides: &[&Side], exact: bool) -> Result<()> {
+    pub(crate) fn find_neighbors(&self, by: &Weighing, count: usize, sides: &[&Side]) -> Result<()> {
         let new: Vec<&&Side> = sides.iter().filter(|side| side.cached.nearest.get().is_none()).collect();
         let Some(first) = new.first().filter(|_| !self.is_partial()) else { return Ok(()) };
         let rows: Vec<f32> = new.iter().flat_map(|side| side.row.iter().copied()).collect();
-        for (side, found) in new.iter().zip(self.neighbors_of_rows(first.task, &rows, count, exact)?) {
+        for (side, found) in new.iter().zip(self.neighbors_of_rows(by, first.task, &rows, count)?) {
             let _ = side.cached.nearest.set((count, found));
         }
         Ok(())

@@ -51,7 +51,7 @@ impl Evidence {
     pub(crate) fn weigh(&self, by: &Weighing, side: &Side) -> Result<Weighed> {
         let rule = by.rule.of(side.task);
         if let Some(count) = rule.neighbors() {
-            return self.vote(by, side, &self.neighbors(count, side, by.exact)?);
+            return self.vote(by, side, &self.neighbors(by, count, side)?);
         }
         let context = self.context(by, side)?;
         if rule.is_linear() {
@@ -144,7 +144,7 @@ impl Evidence {
         let rule = by.rule.of(task);
         match (rule.neighbors(), rule.exponent()) {
             _ if by.uses_sums(task) => Ok(()),
-            (Some(count), _) => self.find_neighbors(count, sides, by.exact),
+            (Some(count), _) => self.find_neighbors(by, count, sides),
             (None, Some(temperature)) if sides.iter().any(|side| self.uses_densities(by, side)) => {
                 self.find_densities(temperature, sides)
             }
@@ -189,7 +189,7 @@ impl Evidence {
     /// The scores of all labels by one vote of an edge's neighbours.
     fn label_votes(&self, by: &Weighing, edge: &Side, count: usize) -> Result<Vec<f64>> {
         let rule = by.rule.of(Task::Labels);
-        let found = self.neighbors(count, edge, by.exact)?;
+        let found = self.neighbors(by, count, edge)?;
         let all = similarities(&found.accepted);
         let context = self.voting(rule, self.context(by, edge)?, &all, &[], found.nearest());
         let mut votes = vec![0.0; self.counts.len()];
@@ -215,7 +215,7 @@ impl Evidence {
         let rule = by.rule.of(side.task);
         let similarity = match rule.neighbors() {
             Some(count) => {
-                let found = self.neighbors(count, side, by.exact)?;
+                let found = self.neighbors(by, count, side)?;
                 let (hits, number) = match edge {
                     EdgeId::Accepted(number) => (&found.accepted, number),
                     EdgeId::Rejected(number) => (&found.rejected, number),
@@ -249,7 +249,7 @@ impl Evidence {
         let accepted = |edge, similarity| (EdgeId::Accepted(edge), rule.contribution(similarity, &context));
         let rejected = |edge, similarity| (EdgeId::Rejected(edge), -rule.contribution(similarity, &context));
         if let Some(count) = rule.neighbors() {
-            let found = self.neighbors(count, side, by.exact)?;
+            let found = self.neighbors(by, count, side)?;
             let own = if side.label.is_some() { self.of_label(side, &found.accepted) } else { found.accepted };
             let own = own.iter().map(|hit| accepted(hit.record, hit.similarity));
             return Ok(own.chain(found.rejected.iter().map(|hit| rejected(hit.record, hit.similarity))).collect());
@@ -268,7 +268,7 @@ impl Evidence {
     pub(crate) fn counted(&self, by: &Weighing, side: &Side) -> Result<u64> {
         let rule = by.rule.of(side.task);
         if let Some(count) = rule.neighbors() {
-            let found = self.neighbors(count, side, by.exact)?;
+            let found = self.neighbors(by, count, side)?;
             // For a label, all neighbours vote: those with other labels against it.
             return Ok((found.accepted.len() + found.rejected.len()) as u64);
         }

@@ -5,6 +5,7 @@ use super::rationale::share;
 use crate::error::Result;
 use crate::evidence::{EdgeId, Side, Source, Weighed};
 use serde::Serialize;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// A training edge that is cited.
@@ -39,21 +40,35 @@ pub(super) struct Weights<'a> {
     /// What all counted edges contribute, for and against.
     pub all: f64,
     pub margin: Option<f64>,
+    /// What each edge that votes contributes to both sides; `None` where all edges count.
+    pub votes: Option<[HashMap<EdgeId, f64>; 2]>,
+}
+
+impl Weights<'_> {
+    /// What an edge contributes to the chosen side and to the rival.
+    fn parts(&self, explainer: &Explainer, edge: EdgeId) -> Result<[f64; 2]> {
+        if let Some(votes) = &self.votes {
+            return Ok([0, 1].map(|side: usize| votes[side].get(&edge).copied().unwrap_or(0.0)));
+        }
+        let (evidence, by) = (&explainer.evidence, explainer.parser.by());
+        let (chosen, weighed) = self.chosen;
+        let other = match self.rival {
+            Some((rival, of_rival)) => evidence.contribution(by, edge, rival, of_rival)?,
+            None => 0.0,
+        };
+        Ok([evidence.contribution(by, edge, chosen, weighed)?, other])
+    }
 }
 
 impl Explainer {
     /// A citation of an edge that counts in the decision.
     pub(super) fn cite(&self, edge: EdgeId, similarity: f32, weights: &Weights<'_>) -> Result<Citation> {
-        let (evidence, by) = (&self.evidence, self.parser.by());
         let (chosen, weighed) = weights.chosen;
-        let rule = by.rule.of(chosen.task);
+        let rule = self.rule().of(chosen.task);
         // A neighbour with another label takes part in the vote, though it contributes nothing to this label.
         let part = rule.contribution(similarity, &weighed.context);
-        let mut difference = evidence.contribution(by, edge, chosen, weighed)?;
-        if let Some((rival, of_rival)) = weights.rival {
-            difference -= evidence.contribution(by, edge, rival, of_rival)?;
-        }
-        let margin_share = weights.margin.map(|margin| share(difference, margin));
+        let [own, other] = weights.parts(self, edge)?;
+        let margin_share = weights.margin.map(|margin| share(own - other, margin));
         Ok(Citation { share: share(part, weights.all), margin_share, ..self.cited(edge, similarity)? })
     }
 

@@ -23,8 +23,10 @@ impl Explanation {
                 ("CiteLabel", &labelling.citations),
                 ("CiteLabelAgainst", &labelling.against),
             ] {
-                if !citations.is_empty() {
-                    word.set_misc(key, &citations.iter().map(named).collect::<Vec<_>>().join(","));
+                match citations.is_empty() {
+                    // What another run wrote must not stand beside this one's.
+                    true => word.remove_misc(key),
+                    false => word.set_misc(key, &citations.iter().map(named).collect::<Vec<_>>().join(",")),
                 }
             }
         }

@@ -4,7 +4,7 @@
 //! and no longer does with its last member back, is checked by adding up all that is left.
 
 use super::Explainer;
-use super::votes::SURELY_SMALLEST;
+use super::votes::{MOST_IN_PAIRS, SURELY_SMALLEST};
 use crate::config::Aggregate;
 use crate::error::Result;
 use crate::evidence::{EdgeId, Evidence, Side, Weighing};
@@ -104,7 +104,10 @@ impl Explainer {
             edges: removed.len(),
             of_edges: self.evidence.len() + if both { self.evidence.rejected() } else { 0 },
             // Where rejected edges count too, the order in which edges go is a good one, but not certainly the best.
-            smallest: if by_votes { removed.len() <= SURELY_SMALLEST } else { !both },
+            smallest: match self.rule().of(chosen.task).neighbors() {
+                Some(count) => removed.len() <= SURELY_SMALLEST && count <= MOST_IN_PAIRS,
+                None => !both && (chosen.label.is_none() || self.parser.by().scale.aggregate == Aggregate::Mean),
+            },
             first_edges: removed.iter().take(NAMED).map(named).collect::<Result<_>>()?,
             sentences: sentences.as_ref().map(Vec::len),
             of_sentences: self.edges().sentences(),
@@ -121,7 +124,8 @@ impl Explainer {
         analysis: &Analysis,
         decision: &'d Decision,
     ) -> Result<Option<(Vec<EdgeId>, &'d Side, Choice)>> {
-        let others = decision.in_order();
+        // The likeliest first: a small set found early spares the search for larger ones.
+        let others = decision.others();
         self.parser.compute_sides(analysis, decision, &others)?;
         let chosen = self.parser.side(analysis, decision, decision.chosen())?;
         let both = self.evidence.context(self.parser.by(), chosen)?.compared == Compared::Both;
@@ -132,7 +136,9 @@ impl Explainer {
                 continue;
             }
             let removed = match (self.rule().of(chosen.task).neighbors(), chosen.label) {
-                (Some(neighbors), _) => self.by_votes(neighbors, chosen, rival)?,
+                (Some(neighbors), _) => {
+                    self.by_votes(neighbors, chosen, rival, best.as_ref().map(|(best, ..)| best.len()))?
+                }
                 (None, None) if both => self.by_ratio(chosen, rival)?,
                 (None, None) => shortest_prefix(self.margin_parts(chosen, rival)?),
                 (None, Some(_)) => self.by_means(chosen, rival)?,

@@ -211,14 +211,24 @@ impl Explainer {
         let found = evidence.to_cite(by, chosen, options.count)?;
         let margin = of_rival.map(|of_rival| weighed.totals.evidence() - of_rival.totals.evidence());
         // In a vote on labels all neighbours take part, those with other labels too.
-        let votes = chosen.task == Task::Labels && by.rule.of(chosen.task).neighbors().is_some();
-        let (all, against) = match votes {
-            true if found.opposed.is_empty() => (1.0, 0.0),
-            true => (1.0, (1.0 - weighed.totals.accepted).max(0.0)),
+        let of_labels = chosen.task == Task::Labels && by.rule.of(chosen.task).neighbors().is_some();
+        let (all, against) = match of_labels {
+            true => {
+                // A unanimous vote differs from 1 in the last digits.
+                let against = 1.0 - weighed.totals.accepted;
+                (1.0, if against > 1e-12 { against } else { 0.0 })
+            }
             false => (weighed.totals.accepted + weighed.totals.rejected, weighed.totals.rejected),
         };
         let rival = rival.zip(of_rival.as_ref());
-        let weights = Weights { chosen: (chosen, &weighed), rival, all, margin };
+        let votes = match by.rule.of(chosen.task).neighbors() {
+            Some(_) => {
+                let of = |side: &Side| Ok::<_, Error>(evidence.contributions(by, side)?.into_iter().collect());
+                Some([of(chosen)?, rival.map_or(Ok(Default::default()), |(rival, _)| of(rival))?])
+            }
+            None => None,
+        };
+        let weights = Weights { chosen: (chosen, &weighed), rival, all, margin, votes };
         let cite = |(edge, similarity): &(EdgeId, f32)| self.cite(*edge, *similarity, &weights);
         let citations: Vec<Citation> = found.support.iter().map(cite).collect::<Result<_>>()?;
         let opposed: Vec<Citation> = found.opposed.iter().map(cite).collect::<Result<_>>()?;

@@ -241,17 +241,30 @@ impl Explainer {
     ) -> Result<u32> {
         let Some(grouping) = grouping else { return Ok(new_groups.number(REJECTED, &[], groups)) };
         let (sentence, dependent, head) = self.edges().place(edge)?;
-        if grouping == Grouping::Sentence {
-            return Ok(sentence);
+        if let Some(group) = new_groups.of_sentences.get(&sentence) {
+            return Ok(*group);
         }
-        let name = grouping.name_of(&self.edges().sentence(sentence)?, dependent, head);
-        Ok(new_groups.number(&name, self.edges().group_names(grouping), groups))
+        // Also checks that there is such a sentence.
+        let source = self.edges().sentence(sentence)?;
+        let group = match grouping {
+            Grouping::Sentence => sentence,
+            _ => {
+                let name = grouping.name_of(&source, dependent, head);
+                new_groups.number(&name, self.edges().group_names(grouping), groups)
+            }
+        };
+        if matches!(grouping, Grouping::Document | Grouping::Genre | Grouping::Sentence) {
+            new_groups.of_sentences.insert(sentence, group);
+        }
+        Ok(group)
     }
 }
 
 /// Numbers of groups by name, and groups that only rejected edges have, numbered after all others.
 #[derive(Default)]
 struct NewGroups {
+    /// The groups of sentences whose edges are all in one group.
+    of_sentences: HashMap<u32, u32>,
     numbers: HashMap<String, u32>,
     names: Vec<String>,
     first: u32,

@@ -10,12 +10,14 @@ use citree_index::Hit;
 use std::collections::HashSet;
 
 /// Votes that are taken away before the search for a set is given up.
-pub(super) const MOST_REMOVED: usize = 2000;
+pub(super) const MOST_REMOVED: usize = 500;
 /// A set of so many has no smaller one: all sets of one and of two were tried. Only a vote for the chosen side or one
 /// against the rival can change the outcome by going.
 pub(super) const SURELY_SMALLEST: usize = 3;
 /// Larger sets are not tried without each of their members.
 const THINNED: usize = 64;
+/// With more voters not all pairs of them are tried.
+pub(super) const MOST_IN_PAIRS: usize = 64;
 
 /// The edges nearest to a side, more of them than vote.
 struct Voters<'a> {
@@ -25,15 +27,29 @@ struct Voters<'a> {
 }
 
 impl Explainer {
-    /// A small set of training edges without which the vote falls for a rival; `None` if none is found.
-    pub(super) fn by_votes(&self, count: usize, chosen: &Side, rival: &Side) -> Result<Option<Vec<EdgeId>>> {
+    /// A small set of training edges without which the vote falls for a rival; `None` if none of fewer than `below` is
+    /// found.
+    pub(super) fn by_votes(
+        &self,
+        count: usize,
+        chosen: &Side,
+        rival: &Side,
+        below: Option<usize>,
+    ) -> Result<Option<Vec<EdgeId>>> {
+        // A larger set loses a few of its members when it is thinned.
+        let most = below.map_or(MOST_REMOVED, |below| (2 * below).min(MOST_REMOVED));
         let sides = [self.voters(chosen, count)?, self.voters(rival, count)?];
         let lead = |gone: &HashSet<EdgeId>| self.lead(&sides, count, gone);
         if lead(&HashSet::new())? < 0.0 {
             return Ok(Some(Vec::new()));
         }
-        if let Some(few) = self.one_or_two(&sides, count)? {
+        if count <= MOST_IN_PAIRS
+            && let Some(few) = self.one_or_two(&sides, count)?
+        {
             return Ok(Some(few));
+        }
+        if below.is_some_and(|below| below <= SURELY_SMALLEST) {
+            return Ok(None);
         }
         let (mut removed, mut gone) = (Vec::new(), HashSet::new());
         loop {
@@ -47,7 +63,7 @@ impl Explainer {
                     best = Some((left, edge));
                 }
             }
-            let Some((left, edge)) = best.filter(|_| removed.len() < MOST_REMOVED) else { return Ok(None) };
+            let Some((left, edge)) = best.filter(|_| removed.len() < most) else { return Ok(None) };
             removed.push(edge);
             gone.insert(edge);
             if left < 0.0 {

@@ -1,6 +1,7 @@
 //! An analysis: a parse with the scores and states behind it, from which explanations are computed.
 
 use super::{Parse, Parser};
+use crate::config::Aggregate;
 use crate::edge::States;
 use crate::error::Result;
 use crate::evidence::Side;
@@ -8,8 +9,8 @@ use crate::task::Task;
 
 /// The number of heads per word, best first by the summed support, that non-linear rules choose from.
 const CANDIDATE_HEADS: usize = 6;
-/// Heads that score lower than the best by more than this are not candidates: their probability by the sum rule is
-/// below e⁻⁸ of the best one's. On English-EWT that more than halves the candidates and changes no decision.
+/// Heads that score lower than the best by more than this are not candidates: by the sum rule, uncalibrated, their
+/// probability is below e⁻⁸ of the best one's.
 const CANDIDATE_GAP: f32 = 8.0;
 /// So many are candidates in any case, so that there is an alternative.
 const FEWEST_CANDIDATES: usize = 2;
@@ -82,16 +83,17 @@ impl Parser {
     fn decide_heads(&self, analysis: &mut Analysis) -> Result<()> {
         self.require_instances()?;
         let n = analysis.positions();
-        let considered = if self.by.rule.of(Task::Heads).is_linear() { n } else { CANDIDATE_HEADS };
+        let all = self.by.rule.of(Task::Heads).is_linear();
+        let considered = if all { n } else { CANDIDATE_HEADS };
+        // Sums over many edges have other units than the means that probabilities are made of.
+        let gap = if all || self.by.scale.aggregate == Aggregate::Sum { f32::INFINITY } else { CANDIDATE_GAP };
         let mut candidates = Vec::new();
         for word in 1..n {
             let row = analysis.scores_of_heads(word);
             let mut heads: Vec<usize> = (0..n).filter(|&head| head != word).collect();
             heads.sort_by(|&a, &b| row[b].total_cmp(&row[a]));
             let best = heads.first().map_or(0.0, |&head| row[head]);
-            let near = |&(rank, head): &(usize, usize)| {
-                considered == n || rank < FEWEST_CANDIDATES || best - row[head] <= CANDIDATE_GAP
-            };
+            let near = |&(rank, head): &(usize, usize)| rank < FEWEST_CANDIDATES || best - row[head] <= gap;
             let near = heads.into_iter().take(considered).enumerate().take_while(near);
             candidates.extend(near.map(|(_, head)| (word, head)));
         }

@@ -103,12 +103,18 @@ impl Bundle {
     pub fn parser_with(&self, settings: &Settings) -> Result<Parser> {
         // A system that decides by weights does not look at training edges.
         let by_instances = self.model().config.system.inference == Basis::Instances;
-        let rule = settings.rule.as_ref().unwrap_or(&self.rules().own);
+        let rule = match &settings.rule {
+            Some(rule) => rule.clone(),
+            // Its own rule may need training edges that are not there.
+            None if !self.has_index() => Rule::sum(),
+            None => self.rules().own.clone(),
+        };
         let evidence = match by_instances && (self.has_index() || !rule.is_linear() || settings.exact) {
             true => Some(Arc::new(Evidence::new(self.index()?.clone()))),
             false => None,
         };
-        Parser::new(self.model(), evidence, self.rules().clone(), settings, self.device())
+        let settings = Settings { rule: Some(rule), ..settings.clone() };
+        Parser::new(self.model(), evidence, self.rules().clone(), &settings, self.device())
     }
 }
 
@@ -135,6 +141,11 @@ impl Parser {
         let factor = match system.similarity {
             Similarity::Cosine => model.config.scale,
             Similarity::Dot => 1.0,
+        };
+        // Temperatures were fitted to scores of the model's own size.
+        let measured = match aggregate == model.config.aggregate {
+            true => measured,
+            false => Arc::new(MeasuredRules { own: measured.own.clone(), measured: Vec::new() }),
         };
         let by = Weighing { rule: Rule::sum(), scale: Scale { factor, aggregate }, exact: settings.exact };
         let parser = Self {

@@ -1,14 +1,16 @@
 //! The k-nearest-neighbours rule: only the nearest training edges count, by exp(temperature · similarity).
 //!
 //! For a head, one half are the nearest accepted edges, which vote for it, and one half the nearest rejected edges, which
-//! vote against it. The score is the log of the ratio of their votes, so that a nearer accepted edge always raises it
-//! and a nearer rejected edge always lowers it. For a label, each neighbour votes for its own label.
+//! vote against it. The score is the log of the ratio of their votes, so that a nearer accepted edge never lowers it
+//! and a nearer rejected edge never raises it. For a label, each neighbour votes for its own label.
 
 use super::{Compared, Context, Scoring, Totals, nca};
 use candle_core::Tensor;
 
 /// With more neighbours than this it is the nca rule by another name, and slow.
 const MOST: usize = 10_000;
+/// Beyond this temperature the nearest edge alone decides.
+const HIGHEST: f32 = 1024.0;
 /// What speaks for a label before anybody votes, as a share of all votes: for one that no neighbour has, it is all.
 const LABEL_PRIOR: f64 = 1e-3;
 
@@ -33,7 +35,12 @@ impl Scoring for Knn {
     }
 
     fn describe(&self) -> String {
-        format!("the {} nearest training edges vote, near ones with more weight", self.neighbors)
+        let (accepted, rejected) = (self.neighbors.div_ceil(2), self.neighbors / 2);
+        format!(
+            "the {} nearest training edges vote, near ones with more weight; on a head, {accepted} accepted and {rejected} \
+             rejected ones",
+            self.neighbors
+        )
     }
 
     fn settings(&self) -> Vec<(&'static str, serde_json::Value)> {
@@ -75,8 +82,8 @@ impl Scoring for Knn {
     }
 
     fn check(&self, _cosine: bool) -> Result<(), String> {
-        if self.temperature.is_some_and(|temperature| !(temperature > 0.0 && temperature.is_finite())) {
-            return Err("the `temperature` of the knn rule must be a positive number".to_string());
+        if self.temperature.is_some_and(|temperature| !(temperature > 0.0 && temperature <= HIGHEST)) {
+            return Err(format!("the `temperature` of the knn rule must be a positive number of at most {HIGHEST}"));
         }
         match self.neighbors {
             0 | 1 => Err("the knn rule needs `neighbors` of 2 or more: one for a head and one against it".to_string()),

@@ -72,7 +72,7 @@ fn a_nearer_edge_for_a_head_raises_its_score_and_a_nearer_one_against_it_lowers_
             let totals = Totals { accepted: rule.total(accepted, &context), rejected: rule.total(rejected, &context) };
             rule.score(totals, &context)
         };
-        let (accepted, rejected) = ([0.9_f32, 0.7, 0.2], [0.8_f32, 0.75, -0.3]);
+        let (accepted, rejected) = ([0.9_f32, 0.8, 0.6], [0.85_f32, 0.75, 0.55]);
         let usual = score(&accepted, &rejected);
         assert!(usual.is_finite());
         for at in 0..3 {

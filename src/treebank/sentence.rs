@@ -160,6 +160,16 @@ impl Word {
         set_misc(&mut self.misc, key, value);
     }
 
+    /// Removes a key from MISC.
+    pub(crate) fn remove_misc(&mut self, key: &str) {
+        let kept: Vec<&str> = self
+            .misc
+            .split('|')
+            .filter(|pair| pair.strip_prefix(key).is_none_or(|rest| !rest.starts_with('=')))
+            .collect();
+        self.misc = if kept.is_empty() { "_".to_string() } else { kept.join("|") };
+    }
+
     /// Whether the text has no space after this word.
     pub(crate) fn joined_to_next(&self) -> bool {
         self.misc("SpaceAfter") == Some("No")

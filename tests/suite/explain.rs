@@ -31,7 +31,7 @@ fn explainer(sandbox: &Sandbox, rule: Rule) -> Explainer {
 fn modes_agree(bundle: &Path, sentences: &[Sentence], decodes: &[Decode]) {
     let bundle = Bundle::open(bundle).unwrap();
     for &decode in decodes {
-        let settings = Settings { decode, ..Settings::default() };
+        let settings = Settings { decode, rule: Some(Rule::sum()), ..Settings::default() };
         let fast = bundle.explainer_with(&settings).unwrap();
         let exact = bundle.explainer_with(&Settings { exact: true, ..settings.clone() }).unwrap();
         let parses = parser_of_model(&bundle, &settings).unwrap().parse(sentences).unwrap();
@@ -220,7 +220,9 @@ fn leaving_sentences_out_is_as_if_they_had_never_been_indexed() {
                 for side in ["attachment", "labelling"] {
                     let number = |value: &serde_json::Value| value["score"].as_f64().unwrap();
                     let (x, y) = (number(&a[side]), number(&b[side]));
-                    assert!((x - y).abs() <= 1e-4 * x.abs().max(1.0), "{x} {y}");
+                    // By nca the far edges of a whole index are estimated, and those of a part of it are not.
+                    let close = if rule.contains(&"nca") { 5e-3 } else { 1e-4 };
+                    assert!((x - y).abs() <= close * x.abs().max(1.0), "{rule:?}: {x} {y}");
                     let cited = |value: &serde_json::Value| -> Vec<String> {
                         let hits = value["citations"].as_array().unwrap().iter();
                         hits.map(|hit| format!("{}:{}", hit["sent_id"], hit["dependent"])).collect()

@@ -114,7 +114,7 @@ fn no_smaller_set_of_votes_changes_a_decision_where_explain_says_so() {
             }
         }
     }
-    assert!(tried[1] > 0 && tried[2] > 0, "too few decisions to tell: {tried:?}");
+    assert!(tried[1..].iter().sum::<usize>() > 3, "too few decisions to tell: {tried:?}");
 }
 
 #[test]

@@ -118,7 +118,7 @@ fn deciding_by_instances_takes_the_weights_model_with_its_support(sandbox: &Sand
 fn the_rules_of_a_bundle_start_from_its_own_accuracy(sandbox: &Sandbox, bundle: &str, row: &Value) {
     run(sandbox, &[&asking("rules", "ruled")[..], &["--bundle", bundle]].concat());
     let rules = report(&sandbox.path("ruled"), "rules");
-    let (found, wanted) = (rows(&rules, "heads")[0][1].as_f64().unwrap(), row[2].as_f64().unwrap());
+    let (found, wanted) = (rows(&rules, "accuracy")[0][2].as_f64().unwrap(), row[2].as_f64().unwrap());
     assert!((found - wanted).abs() < 1e-9, "UAS by the sum: {found} among the rules, {wanted} of the system");
     assert!(!sandbox.path("ruled/trained").exists(), "nothing is trained for it");
 }

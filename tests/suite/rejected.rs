@@ -3,6 +3,7 @@
 use crate::frozen::thawed;
 use crate::sandbox::{Sandbox, stderr, stdout};
 use citree::explain::{Citation, Explanation, Options};
+use citree::internals::side;
 use citree::parse::{Decode, Settings};
 use citree::treebank::starter;
 use citree::{Bundle, Rule, Task};
@@ -137,12 +138,23 @@ fn similarities_of_citations_are_those_of_the_stored_rows_and_votes_carry_the_wh
     let (_sandbox, bundle) = with_graphs();
     let index = bundle.index().unwrap();
     let (mut against, mut checked) = (0, 0);
-    for explanation in explained(&bundle, Rule::knn(20).unwrap(), false) {
+    let settings = Settings { decode: Decode::Greedy, rule: Some(Rule::knn(20).unwrap()), ..Settings::default() };
+    let explainer = bundle.explainer_with(&settings).unwrap();
+    let analyses = explainer.analyse(&starter::dev()[..30]).unwrap();
+    let explanations = explained(&bundle, Rule::knn(20).unwrap(), false);
+    for (analysis, explanation) in analyses.iter().flatten().zip(&explanations) {
         for edge in &explanation.edges {
             let rationale = &edge.attachment;
+            let row = side(&explainer, Task::Heads, analysis, (edge.dependent, edge.head), None).unwrap().row;
+            let stored = |one: &Citation| match one.gold_head {
+                Some(_) => index.index().contrasts().unwrap().space().similarity(&row, one.edge),
+                None => index.space(Task::Heads).similarity(&row, one.edge),
+            };
+            for one in rationale.citations.iter().chain(&rationale.against) {
+                assert!((stored(one).unwrap() - one.similarity).abs() < 1e-4, "{one:?}");
+            }
             let voters = rationale.citations.len() + rationale.against.len();
             assert_eq!((voters, rationale.coverage.of), (20, 20));
-            // What is left is the prior, which is nobody's vote.
             let shares: f64 = rationale.citations.iter().chain(&rationale.against).map(|one| one.share).sum();
             assert!((shares - 1.0).abs() < 1e-9, "{shares}");
             assert!((rationale.coverage.score - 1.0).abs() < 1e-9);
@@ -153,8 +165,6 @@ fn similarities_of_citations_are_those_of_the_stored_rows_and_votes_carry_the_wh
             let labels = &edge.labelling;
             assert!(labels.citations.iter().all(|one| one.label == edge.label));
             assert!(labels.against.iter().all(|one| one.label != edge.label && one.gold_head.is_none()));
-            let nearest = rationale.citations.iter().chain(&rationale.against).map(|one| one.similarity);
-            assert!(nearest.fold(f32::MIN, f32::max) <= 1.0001);
             checked += 1;
         }
     }
@@ -174,7 +184,8 @@ fn densities_decide_as_every_single_edge_does() {
             same += usize::from((own.head, &own.label) == (truth.head, &truth.label));
             if own.head == truth.head {
                 let difference = (own.attachment.coverage.score - truth.attachment.coverage.score).abs();
-                assert!(difference < 0.01, "coverage differs by {difference}");
+                // The vectors of the tests have 16 dimensions, so that each estimate is coarse.
+                assert!(difference < 0.04, "coverage differs by {difference}");
             }
         }
     }

@@ -30,7 +30,7 @@ pub(super) fn judge(gold: &[Sentence], system: &[Sentence]) -> anyhow::Result<Ju
             "--scores needs the same words in both files, but sentence {name} has others; parse the gold file itself"
         );
         for (gold, system) in gold.words().iter().zip(system.words()) {
-            let probability = |key: &str| probability(system, key).with_context(|| format!("sentence {name}"));
+            let probability = |key: &str| probability(system, key, name);
             let right = gold.head == system.head;
             heads.push((probability("HeadProb")?, right));
             let label = probability("LabelProb")?;
@@ -42,9 +42,11 @@ pub(super) fn judge(gold: &[Sentence], system: &[Sentence]) -> anyhow::Result<Ju
     Ok(Judged { heads: Reliability::of(heads), labels: Reliability::of(labels) })
 }
 
-fn probability(word: &Word, key: &str) -> anyhow::Result<f64> {
+fn probability(word: &Word, key: &str, sentence: &str) -> anyhow::Result<f64> {
     let value = word.misc(key).and_then(|value| value.parse::<f64>().ok()).filter(|value| (0.0..=1.0).contains(value));
-    value.with_context(|| format!("the word {} has no {key} in MISC; parse with `citree parse --scores`", word.form))
+    value.with_context(|| {
+        format!("sentence {sentence}: the word {} has no {key} in MISC; parse with `citree parse --scores`", word.form)
+    })
 }
 
 /// The bins as tables.

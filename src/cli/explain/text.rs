@@ -228,7 +228,7 @@ impl<W: Write> Page<'_, W> {
 
     fn flip_set(&mut self, task: Task, what: &str, set: Option<&FlipSet>, instead: &str) -> anyhow::Result<()> {
         self.line(&wording::flip(what, set, instead, self.explanation.rule.of(task)))?;
-        let Some(set) = set else { return Ok(()) };
+        let Some(set) = set.filter(|set| set.edges > 0) else { return Ok(()) };
         self.line(&format!("  {}", wording::flip_sentences(set)))?;
         if set.edges as f64 > MOST_OF_ALL * set.of_edges as f64 {
             self.line(&format!("  {}", wording::MOST_IS_MISSING))

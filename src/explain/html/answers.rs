@@ -91,7 +91,7 @@ fn flip(explanation: &Explanation, flip: &Flip) -> String {
 
 fn flip_set(explanation: &Explanation, task: Task, what: &str, set: Option<&FlipSet>, instead: &str) -> String {
     let mut html = wording::flip(what, set, instead, explanation.rule.of(task));
-    let Some(set) = set else { return html };
+    let Some(set) = set.filter(|set| set.edges > 0) else { return html };
     html.push_str(&format!(" {}", wording::flip_sentences(set)));
     if set.edges as f64 > MOST_OF_ALL * set.of_edges as f64 {
         html.push_str(&format!(" {MOST_IS_MISSING}"));

@@ -52,7 +52,7 @@ fn citation(repeats: &Repeats<'_>, part: Part, linked: bool) -> String {
         document => format!("<span>document {}</span>", isolated(document)),
     };
     let part = match part {
-        Part::Share => format!("<b>{}</b> of what counts", percent(repeats.share())),
+        Part::Share => format!("<b>{}</b> of the evidence", percent(repeats.share())),
         Part::Contribution { margin } => {
             let part = repeats.margin_share().map_or(String::new(), |share| signed(share * margin));
             format!("contributes <b>{part}</b>")

@@ -65,7 +65,7 @@ function request(state, more = {}) {
   const rule = state.rule && { name: state.rule };
   if (state.rule === "nca") rule.temperature = Number(state.t ?? 64);
   if (state.rule === "knn") rule.neighbors = Number(state.n ?? 20);
-  const body = { ...(rule && { rule }), count: Number(state.k ?? 20), ...more };
+  const body = { ...(rule && { rule }), ...(state.k && { count: Number(state.k) }), ...more };
   if (state.words === undefined) return { ...body, text: state.text };
   const block = blocks.get(named(state));
   if (block !== undefined) return { ...body, conllu: block };
