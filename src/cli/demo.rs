@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Training edges to cite for each decision.
-const CITED: usize = 5;
+const CITED: usize = 10;
 const SENTENCE: &str = "Anna didn't find the old letters in the kitchen.";
 
 /// Train on a small built-in treebank, parse a sentence and explain it: under a minute, nothing to download.

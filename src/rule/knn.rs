@@ -35,10 +35,9 @@ impl Scoring for Knn {
     }
 
     fn describe(&self) -> String {
-        let (accepted, rejected) = (self.neighbors.div_ceil(2), self.neighbors / 2);
         format!(
-            "the {} nearest training edges vote, near ones with more weight; on a head, {accepted} accepted and {rejected} \
-             rejected ones",
+            "the {} nearest training edges vote, near ones with more weight; on a head half of them are rejected edges, if \
+             there are any",
             self.neighbors
         )
     }

@@ -151,7 +151,7 @@ fn a_flip_claims_no_more_than_was_searched() {
     let knn = Rule::knn(20).expect("kNN is a rule");
     assert_eq!(
         say(None, knn.of(Task::Heads)),
-        "No set of up to 2000 training edges was found without which the head of 3 it would change."
+        "No set of up to 500 training edges was found without which the head of 3 it would change."
     );
     assert!(say(None, Rule::sum().of(Task::Heads)).starts_with("No set of training edges was found"));
     let mut set = FlipSet {
