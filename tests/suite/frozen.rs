@@ -1,6 +1,7 @@
 //! Bundles of earlier versions open, parse and explain as they did. `tests/frozen/bundle-1` was trained by the last
 //! version before the format of answers became 2, with `tests/frozen/bundle-1/model/config.toml` as its configuration,
-//! on the first 40 sentences of the starter treebank.
+//! on the first 40 sentences of the starter treebank. `tests/frozen/bundle-2` is the same model with an index of format
+//! version 2 of the same sentences, and with what was measured of rules, by which it decides by kNN.
 
 use crate::sandbox::{Sandbox, stderr, stdout};
 use crate::trained::copy_all;
@@ -11,8 +12,13 @@ pub const TEXT: &str = "Anna found the old letters in the kitchen.\n";
 
 /// A sandbox with the frozen bundle as `en.citree`, and a sentence in `one.txt`.
 pub fn thawed() -> Sandbox {
+    thawed_version(1)
+}
+
+fn thawed_version(version: u32) -> Sandbox {
     let sandbox = Sandbox::new();
-    copy_all(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/frozen/bundle-1"), &sandbox.path("en.citree"));
+    let frozen = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/frozen/bundle-{version}"));
+    copy_all(&frozen, &sandbox.path("en.citree"));
     sandbox.write("one.txt", TEXT);
     sandbox
 }
@@ -50,4 +56,21 @@ fn an_old_bundle_is_verified_and_described() {
     run(&sandbox, &["verify", "en.citree"]);
     let info: Value = serde_json::from_str(&run(&sandbox, &["info", "en.citree", "--format", "json"])).unwrap();
     assert_eq!((&info["training"], &info["index"]["edges"]), (&Value::Null, &443.into()), "{info}");
+}
+
+#[test]
+fn a_bundle_with_rejected_edges_and_its_own_rule_decides_as_it_did() {
+    let sandbox = thawed_version(2);
+    run(&sandbox, &["verify", "en.citree"]);
+    let explained = run(&sandbox, &["explain", "en.citree", "one.txt", "--text", "--format", "json", "--edge", "8"]);
+    let answer: Value = serde_json::from_str(explained.trim()).unwrap();
+    assert_eq!(answer["rule"], serde_json::json!({ "name": "knn", "neighbors": 20 }));
+    assert_eq!(answer["heads"], serde_json::json!([2, 0, 4, 5, 2, 8, 8, 5, 2]));
+    let attachment = &answer["edges"][0]["attachment"];
+    let (own, against) = (&attachment["citations"][0], &attachment["against"][0]);
+    assert_eq!((&own["sent_id"], &own["dependent"]), (&"kitchen-0012".into(), &7.into()), "{own}");
+    assert_eq!(
+        (&against["sent_id"], &against["dependent"], &against["gold_head"]),
+        (&"kitchen-0011".into(), &14.into(), &2.into())
+    );
 }

@@ -114,15 +114,36 @@ fn a_sentence_is_typed_an_edge_clicked_its_sources_read_and_the_link_shared() {
     browser.wait_for(PANEL);
     assert!(browser.shows("#neighbors") && !browser.shows("#temperature"));
     assert!(address(&browser).contains("rule=knn"));
-    // Both kinds of citations: gold edges for the head, and pairs whose head is another against it.
-    browser.wait_for("[...document.querySelectorAll('#panel h5')].some(one => one.textContent.startsWith('For '))");
-    browser.wait_for("[...document.querySelectorAll('#panel h5')].some(one => one.textContent.startsWith('Against '))");
-    browser.wait_for("document.querySelector('#panel .citations .rejected')?.textContent === 'not this head'");
     browser.run("document.querySelector('#count').value = 3; document.querySelector('#count').dispatchEvent(new Event('change'))");
     browser.wait_for("document.querySelectorAll('#panel .sides section:first-child .citations li').length === 3");
     let none_blocked =
         "return performance.getEntriesByType('resource').every(one => one.name.startsWith(location.origin))";
     assert_eq!(browser.run(none_blocked), json!(true), "nothing from elsewhere");
+}
+
+#[test]
+fn gold_edges_are_shown_for_a_head_and_rejected_edges_against_it() {
+    needs!(BROWSER);
+    let sandbox = crate::frozen::thawed();
+    sandbox.write_treebank("forty.conllu", &citree::treebank::starter::train()[..40]);
+    assert!(sandbox.citree(&["index", "en.citree", "--treebank", "forty.conllu"]).status.success());
+    let server = Server::start(&sandbox, "en.citree", &[]);
+    let browser = Browser::start();
+    browser.visit(&server.url("/#text=Anna+found+the+old+letters+in+the+kitchen.&rule=knn&edge=8"));
+    browser.wait_for(PANEL);
+    let heading = |start: &str| {
+        format!(
+            "[...document.querySelectorAll('#panel .sides section:first-child h5')].some(one => one.textContent.startsWith('{start}'))"
+        )
+    };
+    browser.wait_for(&heading("For "));
+    browser.wait_for(&heading("Against "));
+    let rejected = "document.querySelector('#panel .sides section:first-child .citations .rejected')";
+    browser.wait_for(&format!("{rejected}?.textContent === 'not this head'"));
+    assert!(browser.text("#panel .sides section:first-child").contains("really "), "the head that it has is named");
+    // The way from a rejected edge leads to its word in the gold tree.
+    browser.run(&format!("{rejected}.closest('li').querySelector('a[data-sent]').click()"));
+    browser.wait_for("document.querySelector('article.training')");
 }
 
 #[test]

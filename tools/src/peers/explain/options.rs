@@ -83,7 +83,7 @@ mod tests {
 
     #[test]
     fn all_parts_are_measured_unless_some_are_named() {
-        assert_eq!(Options::new(&INPUT).expect("options").parts.len(), 3);
+        assert_eq!(Options::new(&INPUT).expect("options").parts.len(), 4);
         let options = Options::new(&[&INPUT[..], &["--parts", "bulk,start"]].concat()).expect("options");
         assert_eq!(options.parts, [Part::Bulk, Part::Start]);
     }
