@@ -25,6 +25,12 @@ pub(crate) struct Rejected {
     pub rows: Vec<f32>,
 }
 
+/// For each model and each sentence, the vectors of its edges, one after another.
+type Vectors = Vec<Vec<Vec<f32>>>;
+
+/// What a batch of sentences gives: for each model the vectors of its edges, and the hardest wrong heads.
+type EncodedBatch = (Vec<Vec<f32>>, Vec<Rejected>);
+
 /// For each model, the vectors of the edges from every word to its head in `heads`, one flat list per sentence. Batches
 /// are encoded in parallel, and only once for all models if they have a `shared` encoder. The models should be
 /// [frozen](EdgeModel::frozen).
@@ -33,7 +39,7 @@ pub(crate) fn edge_vectors(
     shared: bool,
     sentences: &[Numbered],
     heads: &[&[usize]],
-) -> Result<Vec<Vec<Vec<f32>>>> {
+) -> Result<Vectors> {
     Ok(edges_and_rivals(models, shared, sentences, heads, None)?.0)
 }
 
@@ -44,9 +50,9 @@ pub(crate) fn edges_and_rivals(
     sentences: &[Numbered],
     heads: &[&[usize]],
     rivals: Option<Rivals<'_>>,
-) -> Result<(Vec<Vec<Vec<f32>>>, Vec<Rejected>)> {
+) -> Result<(Vectors, Vec<Rejected>)> {
     let batches = length_batches(sentences);
-    let encode = |batch: &Vec<usize>| -> Result<(Vec<Vec<f32>>, Vec<Rejected>)> {
+    let encode = |batch: &Vec<usize>| -> Result<EncodedBatch> {
         let chosen: Vec<&Numbered> = batch.iter().map(|&s| &sentences[s]).collect();
         let packed = Batch::new(&chosen);
         let (mut dependents, mut head_rows) = (Vec::new(), Vec::new());
@@ -73,7 +79,7 @@ pub(crate) fn edges_and_rivals(
         }
         Ok((vectors, rejected))
     };
-    let encoded: Result<Vec<(Vec<Vec<f32>>, Vec<Rejected>)>> = batches.par_iter().map(encode).collect();
+    let encoded: Result<Vec<EncodedBatch>> = batches.par_iter().map(encode).collect();
     let mut vectors = vec![vec![Vec::new(); sentences.len()]; models.len()];
     let mut all_rejected = vec![Rejected::default(); sentences.len()];
     for (batch, (encoded, rejected)) in batches.iter().zip(encoded?) {

@@ -34,6 +34,14 @@ pub(crate) struct Weighed {
     pub score: f64,
 }
 
+/// The evidence for a head by kind.
+pub(crate) struct ByLabel {
+    /// What accepted edges contribute, label by label.
+    pub accepted: Vec<(u32, f64)>,
+    /// What rejected edges contribute: nothing, or a number below 0.
+    pub rejected: f64,
+}
+
 impl Weighing {
     /// Whether summed vectors give the scores of a task.
     pub(crate) fn uses_sums(&self, task: Task) -> bool {
@@ -288,13 +296,13 @@ impl Evidence {
 
     /// The total of a head broken down by label, and what rejected edges contribute, where the index has densities for the
     /// rule; `None` where every training edge has to be read.
-    pub(crate) fn densities_by_label(&self, by: &Weighing, side: &Side) -> Result<Option<(Vec<(u32, f64)>, f64)>> {
+    pub(crate) fn densities_by_label(&self, by: &Weighing, side: &Side) -> Result<Option<ByLabel>> {
         let rule = by.rule.of(side.task);
         let Some(temperature) = rule.exponent().filter(|_| self.uses_densities(by, side)) else { return Ok(None) };
         let (densities, weighed) = (self.densities(temperature, side)?, self.weigh(by, side)?);
         let unit = rule.contribution(1.0, &weighed.context);
         let of_labels = (0..).zip(densities.accepted.iter().map(|density| unit * density)).collect();
-        Ok(Some((of_labels, -weighed.totals.rejected)))
+        Ok(Some(ByLabel { accepted: of_labels, rejected: -weighed.totals.rejected }))
     }
 
     /// The contribution of an edge with similarity 1 under a linear rule.

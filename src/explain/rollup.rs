@@ -173,11 +173,10 @@ impl Explainer {
         if let (By::Label, Some(label)) = (by, side.label) {
             return Ok(vec![(label, self.evidence.total(self.parser.by(), side)?)]);
         }
-        if let (By::Label, Some((mut parts, rejected))) =
-            (by, self.evidence.densities_by_label(self.parser.by(), side)?)
-        {
-            if rejected != 0.0 {
-                parts.push((new_groups.number(REJECTED, &[], parts.len() as u32), rejected));
+        if let (By::Label, Some(found)) = (by, self.evidence.densities_by_label(self.parser.by(), side)?) {
+            let mut parts = found.accepted;
+            if found.rejected != 0.0 {
+                parts.push((new_groups.number(REJECTED, &[], parts.len() as u32), found.rejected));
             }
             return Ok(parts);
         }

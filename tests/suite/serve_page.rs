@@ -124,8 +124,8 @@ fn a_sentence_is_typed_an_edge_clicked_its_sources_read_and_the_link_shared() {
 #[test]
 fn gold_edges_are_shown_for_a_head_and_rejected_edges_against_it() {
     needs!(BROWSER);
-    let sandbox = crate::frozen::thawed();
-    sandbox.write_treebank("forty.conllu", &citree::treebank::starter::train()[..40]);
+    let sandbox = thawed();
+    sandbox.write_treebank("forty.conllu", &starter::train()[..40]);
     assert!(sandbox.citree(&["index", "en.citree", "--treebank", "forty.conllu"]).status.success());
     let server = Server::start(&sandbox, "en.citree", &[]);
     let browser = Browser::start();

@@ -62,8 +62,11 @@ pub fn latency(explainer: &Explainer, dev: &[Sentence], options: &Options) -> an
     Ok(out)
 }
 
-/// An explainer for each rule that the system supports, with room for what is measured of it.
-fn by_rule(explainer: &Explainer) -> anyhow::Result<Vec<(Explainer, Vec<(f64, f64)>)>> {
+/// An explainer by one rule, and seconds to parse and to explain by it, round by round.
+type ByRule = (Explainer, Vec<(f64, f64)>);
+
+/// An explainer for each rule that the system supports.
+fn by_rule(explainer: &Explainer) -> anyhow::Result<Vec<ByRule>> {
     let rules = [Rule::sum(), Rule::knn(Rule::NEIGHBORS)?, Rule::nca(Rule::TEMPERATURE)?];
     Ok(rules.iter().filter_map(|rule| Some((explainer.deciding_by(rule).ok()?, Vec::new()))).collect())
 }
