@@ -115,7 +115,7 @@ fn a_sentence_is_typed_an_edge_clicked_its_sources_read_and_the_link_shared() {
     assert!(browser.shows("#neighbors") && !browser.shows("#temperature"));
     assert!(address(&browser).contains("rule=knn"));
     browser.run("document.querySelector('#count').value = 3; document.querySelector('#count').dispatchEvent(new Event('change'))");
-    browser.wait_for("document.querySelectorAll('#panel .sides section:first-child .citations li').length === 3");
+    browser.wait_for("document.querySelector('#panel .sides section:first-child .citations')?.children.length === 3");
     let none_blocked =
         "return performance.getEntriesByType('resource').every(one => one.name.startsWith(location.origin))";
     assert_eq!(browser.run(none_blocked), json!(true), "nothing from elsewhere");
