@@ -1,11 +1,12 @@
-//! Measures rules on a dev set: their accuracy, and the temperature at which their probabilities mean what they say. The
+//! Measures rules on a dev set: their accuracy, and the softmax by which their probabilities mean what they say. The
 //! rule that a bundle decides by is chosen from that.
 
 use crate::bundle::{Bundle, Calibration, MeasuredRule, MeasuredRules};
 use crate::error::{Error, Result};
-use crate::evaluate::{Scored, fit_temperature, reliability};
+use crate::evaluate::{Scored, fit, reliability};
 use crate::parse::{Analysis, Decode, Parser, Settings};
 use crate::rule::Rule;
+use crate::softmax::Softmax;
 use crate::treebank::Sentence;
 
 /// Sentences that a rule is measured on which compares with every training edge, evenly spaced: it takes long.
@@ -140,10 +141,10 @@ fn sample(rule: &Rule, dev: &[Sentence]) -> Vec<Sentence> {
 }
 
 fn calibration(decisions: &[Scored]) -> Calibration {
-    let temperature = fit_temperature(decisions);
+    let softmax = fit(decisions);
     Calibration {
-        temperature,
-        error: reliability(decisions, temperature).error,
-        error_before: reliability(decisions, 1.0).error,
+        softmax,
+        error: reliability(decisions, softmax).error,
+        error_before: reliability(decisions, Softmax::default()).error,
     }
 }

@@ -80,6 +80,7 @@ pub mod rule;
 mod score;
 #[cfg(feature = "serve")]
 pub mod serve;
+mod softmax;
 mod support;
 mod task;
 pub mod train;

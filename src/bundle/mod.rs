@@ -13,6 +13,7 @@ mod rules;
 mod stamp;
 mod verify;
 
+pub use crate::softmax::Softmax;
 pub(crate) use about::{About, DevScores};
 pub use info::Info;
 pub(crate) use layout::Layout;

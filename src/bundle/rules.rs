@@ -4,6 +4,7 @@ use super::Layout;
 use crate::error::{Error, Result};
 use crate::files::{to_json, write_atomically};
 use crate::rule::Rule;
+use crate::softmax::Softmax;
 use crate::task::Task;
 use serde::{Deserialize, Serialize};
 
@@ -36,22 +37,23 @@ pub struct MeasuredRule {
 /// How scores become probabilities, and how far these are from what happened.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Calibration {
-    /// What scores are divided by before a softmax.
-    pub temperature: f64,
+    /// How scores become probabilities, as it was fitted.
+    #[serde(flatten)]
+    pub softmax: Softmax,
     /// The expected calibration error with it.
     pub error: f64,
-    /// The expected calibration error without it, at temperature 1.
+    /// The expected calibration error of a plain softmax.
     pub error_before: f64,
 }
 
 impl MeasuredRules {
-    /// The temperature that was fitted for a rule; `None` if it was not measured with these settings.
-    pub(crate) fn temperature(&self, rule: &Rule, task: Task) -> Option<f64> {
+    /// The softmax that was fitted for a rule; `None` if it was not measured with these settings.
+    pub(crate) fn softmax(&self, rule: &Rule, task: Task) -> Option<Softmax> {
         let facts = |rule: &Rule| (rule.of(task).name(), rule.of(task).settings());
         let found = self.measured.iter().find(|measured| facts(&measured.rule) == facts(rule))?;
         Some(match task {
-            Task::Heads => found.heads.temperature,
-            Task::Labels => found.labels.temperature,
+            Task::Heads => found.heads.softmax,
+            Task::Labels => found.labels.softmax,
         })
     }
 
@@ -67,10 +69,9 @@ impl MeasuredRules {
             Error::unfit(&path, "what was measured of rules", &found, "restore the file, or run `citree calibrate`")
         };
         let read: Self = serde_json::from_str(&text).map_err(|error| unfit(error.to_string()))?;
-        let fits = |of: &Calibration| of.temperature.is_finite() && of.temperature > 0.0;
-        match read.measured.iter().all(|of| fits(&of.heads) && fits(&of.labels)) {
+        match read.measured.iter().all(|of| of.heads.softmax.is_valid() && of.labels.softmax.is_valid()) {
             true => Ok(read),
-            false => Err(unfit("a temperature that is not a positive number".to_string())),
+            false => Err(unfit("a temperature or a power that is not a positive number".to_string())),
         }
     }
 

@@ -15,8 +15,8 @@ Examples:
   citree calibrate en.citree en_ewt-ud-dev.conllu
 
 `citree train` does this at its end. Do it again for a bundle of an earlier version, or after `citree index`. \
-For each rule it measures accuracy, fits the temperature at which a probability of 0.8 is right eight times \
-out of ten, and keeps it in the bundle (rules.json). The bundle then decides by the rule that it was trained \
+For each rule it measures accuracy, fits the softmax by which a probability of 0.8 is right eight times out \
+of ten, and keeps it in the bundle (rules.json). The bundle then decides by the rule that it was trained \
 for, unless that costs more than 0.2 points of LAS against the sum rule. Give a treebank that the model was \
 not trained on.")]
 pub(super) struct Args {
@@ -64,22 +64,24 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
 pub(super) fn write(out: &mut impl Write, rules: &MeasuredRules) -> anyhow::Result<()> {
     if !rules.measured.is_empty() {
         let line = format!(
-            "{:<20}{:>8}{:>8}{:>8}{:>13}{:>8}{:>14}{:>8}",
-            "rule, greedy", "words", "UAS", "LAS", "heads: temp.", "error", "labels: temp.", "error"
+            "{:<20}{:>8}{:>8}{:>8}{:>13}{:>7}{:>8}{:>14}{:>7}{:>8}",
+            "rule, greedy", "words", "UAS", "LAS", "heads: temp.", "power", "error", "labels: temp.", "power", "error"
         );
         writeln!(out, "{line}")?;
     }
     for of in &rules.measured {
         writeln!(
             out,
-            "{:<20}{:>8}{:>8.2}{:>8.2}{:>13.2}{:>8.4}{:>14.2}{:>8.4}",
+            "{:<20}{:>8}{:>8.2}{:>8.2}{:>13.2}{:>7.2}{:>8.4}{:>14.2}{:>7.2}{:>8.4}",
             of.rule.to_string(),
             of.words,
             of.uas,
             of.las,
-            of.heads.temperature,
+            of.heads.softmax.temperature,
+            of.heads.softmax.power,
             of.heads.error,
-            of.labels.temperature,
+            of.labels.softmax.temperature,
+            of.labels.softmax.power,
             of.labels.error
         )?;
     }

@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::treebank::Sentence;
 use align::{Alignment, Side, SideWord, common_spans};
 pub use reliability::{Reliability, ReliabilityBin};
-pub(crate) use reliability::{Scored, fit_temperature, reliability};
+pub(crate) use reliability::{Scored, fit, reliability};
 use serde::Serialize;
 pub use tables::{LabelScore, LengthScore};
 

@@ -1,5 +1,7 @@
 //! Reliability: whether choices with a probability of 0.8 are right eight times out of ten.
 
+use crate::softmax::Softmax;
+use rayon::prelude::*;
 use serde::Serialize;
 
 /// The number of bins that probabilities are sorted into, all of the same width.
@@ -79,53 +81,63 @@ pub(crate) struct Scored {
 }
 
 impl Scored {
-    /// The probability of one alternative at a temperature.
-    fn probability(&self, of: usize, temperature: f64) -> f64 {
-        let highest = self.scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let total: f64 = self.scores.iter().map(|score| ((score - highest) / temperature).exp()).sum();
-        ((self.scores[of] - highest) / temperature).exp() / total
+    /// The probability of one alternative.
+    fn probability(&self, of: usize, softmax: Softmax) -> f64 {
+        softmax.probability(self.scores.iter().copied(), self.scores[of])
     }
 }
 
-/// The temperature at which the choices' probabilities best predict whether they are right: the one with the lowest mean
-/// log loss of right and wrong.
-pub(crate) fn fit_temperature(decisions: &[Scored]) -> f64 {
+/// The softmax by which the choices' probabilities best predict whether they are right: the one with the lowest mean log
+/// loss of right and wrong.
+pub(crate) fn fit(decisions: &[Scored]) -> Softmax {
     /// No choice is taken for more certain than this, so that one mistake does not outweigh everything.
     const MOST_CERTAIN: f64 = 1.0 - 1e-4;
-    let loss = |log_temperature: f64| -> f64 {
-        let temperature = log_temperature.exp();
+    /// Decisions whose losses are added by one thread; the sum does not depend on how many threads there are.
+    const BLOCK: usize = 1024;
+    if decisions.is_empty() {
+        return Softmax::default();
+    }
+    let loss = |softmax: Softmax| -> f64 {
         let of = |decision: &Scored| {
-            let sure = decision.probability(decision.chosen, temperature).clamp(1.0 - MOST_CERTAIN, MOST_CERTAIN);
+            let sure = decision.probability(decision.chosen, softmax).clamp(1.0 - MOST_CERTAIN, MOST_CERTAIN);
             if decision.gold == Some(decision.chosen) { -sure.ln() } else { -(1.0 - sure).ln() }
         };
-        decisions.iter().map(of).sum()
+        let blocks: Vec<f64> = decisions.par_chunks(BLOCK).map(|block| block.iter().map(of).sum::<f64>()).collect();
+        blocks.iter().sum()
     };
-    // Golden-section search between 1/50 and 50.
+    let at_power = |power: f64| {
+        let at = |log: f64| loss(Softmax { temperature: log.exp(), power });
+        let (log, loss) = lowest([-3.9, 3.9], 20, at);
+        (Softmax { temperature: log.exp(), power }, loss)
+    };
+    let (log_power, _) = lowest([-1.4, 0.7], 12, |log| at_power(log.exp()).1);
+    at_power(log_power.exp()).0
+}
+
+/// Where a function of one valley is lowest between two points, and how low, by golden-section search.
+fn lowest([mut low, mut high]: [f64; 2], steps: usize, function: impl Fn(f64) -> f64) -> (f64, f64) {
     const GOLDEN: f64 = 0.618_033_988_749_895;
-    let (mut low, mut high) = (-3.9, 3.9);
     let mut inner = [high - GOLDEN * (high - low), low + GOLDEN * (high - low)];
-    let mut losses = inner.map(loss);
-    for _ in 0..40 {
-        if losses[0] <= losses[1] {
+    let mut values = inner.map(&function);
+    for _ in 0..steps {
+        if values[0] <= values[1] {
             high = inner[1];
             inner = [high - GOLDEN * (high - low), inner[0]];
-            losses = [loss(inner[0]), losses[0]];
+            values = [function(inner[0]), values[0]];
         } else {
             low = inner[0];
             inner = [inner[1], low + GOLDEN * (high - low)];
-            losses = [losses[1], loss(inner[1])];
+            values = [values[1], function(inner[1])];
         }
     }
-    if decisions.is_empty() { 1.0 } else { f64::midpoint(low, high).exp() }
+    if values[0] <= values[1] { (inner[0], values[0]) } else { (inner[1], values[1]) }
 }
 
-/// The reliability of decisions at a temperature.
-pub(crate) fn reliability(decisions: &[Scored], temperature: f64) -> Reliability {
-    Reliability::of(
-        decisions.iter().map(|decision| {
-            (decision.probability(decision.chosen, temperature), decision.gold == Some(decision.chosen))
-        }),
-    )
+/// The reliability of decisions by a softmax.
+pub(crate) fn reliability(decisions: &[Scored], softmax: Softmax) -> Reliability {
+    let judged =
+        |decision: &Scored| (decision.probability(decision.chosen, softmax), decision.gold == Some(decision.chosen));
+    Reliability::of(decisions.iter().map(judged))
 }
 
 #[cfg(test)]
@@ -151,42 +163,52 @@ mod tests {
         assert_eq!(found.choices, 4);
     }
 
-    /// Decisions whose gold choice is drawn by the probabilities that their scores give at temperature 1, and whose
-    /// scores are then stretched.
-    fn drawn(stretch: f64) -> Vec<Scored> {
+    /// Decisions whose gold choice is drawn by the probabilities that their scores give by `honest`, and whose scores are
+    /// then stretched.
+    fn drawn(honest: Softmax, stretch: f64) -> Vec<Scored> {
         let mut random = Random::new(3);
         (0..20_000)
             .map(|_| {
                 let scores: Vec<f64> = (0..4).map(|_| 2.0 * f64::from(random.normal())).collect();
                 let mut left = f64::from(random.unit());
-                let honest = Scored { scores, chosen: 0, gold: None };
+                let drawn = Scored { scores, chosen: 0, gold: None };
                 let gold = (0..4).find(|&at| {
-                    left -= honest.probability(at, 1.0);
+                    left -= drawn.probability(at, honest);
                     left < 0.0
                 });
-                let best = (0..4).max_by(|&a, &b| honest.scores[a].total_cmp(&honest.scores[b])).unwrap();
-                let scores = honest.scores.iter().map(|score| stretch * score).collect();
+                let best = (0..4).max_by(|&a, &b| drawn.scores[a].total_cmp(&drawn.scores[b])).unwrap();
+                let scores = drawn.scores.iter().map(|score| stretch * score).collect();
                 Scored { scores, chosen: best, gold: gold.or(Some(3)) }
             })
             .collect()
     }
 
     #[test]
-    fn the_fitted_temperature_undoes_a_stretch_of_the_scores() {
-        for stretch in [0.4, 1.0, 5.0] {
-            let decisions = drawn(stretch);
-            let temperature = fit_temperature(&decisions);
-            assert!((temperature / stretch - 1.0).abs() < 0.06, "{temperature} for {stretch}");
-            let error = reliability(&decisions, temperature).error;
+    fn what_is_fitted_undoes_a_stretch_of_the_scores() {
+        for (power, stretch) in [(1.0, 0.4), (1.0, 1.0), (1.0, 5.0), (0.5, 1.0), (0.6, 8.0)] {
+            let decisions = drawn(Softmax { temperature: 1.0, power }, stretch);
+            let found = fit(&decisions);
+            assert!((found.temperature / stretch - 1.0).abs() < 0.12, "{found:?} for {stretch}");
+            assert!((found.power - power).abs() < 0.08, "{found:?} for {power}");
+            let error = reliability(&decisions, found).error;
             assert!(error < 0.012, "{error}");
             if stretch != 1.0 {
-                assert!(reliability(&decisions, 1.0).error > 2.0 * error);
+                assert!(reliability(&decisions, Softmax::default()).error > 2.0 * error);
             }
         }
     }
 
     #[test]
+    fn scores_that_grow_faster_than_certainty_need_the_power() {
+        let decisions = drawn(Softmax { temperature: 1.0, power: 0.4 }, 6.0);
+        let fitted = fit(&decisions);
+        let by_temperature = |log: f64| reliability(&decisions, Softmax { temperature: log.exp(), power: 1.0 }).error;
+        let (_, best) = lowest([-3.9, 3.9], 20, by_temperature);
+        assert!(reliability(&decisions, fitted).error < 0.5 * best, "{best}");
+    }
+
+    #[test]
     fn nothing_to_fit_leaves_scores_as_they_are() {
-        assert_eq!(fit_temperature(&[]), 1.0);
+        assert_eq!(fit(&[]), Softmax::default());
     }
 }

@@ -144,8 +144,8 @@ fn notes(subject: &str, bundle: &Bundle, measured: &[(Rule, Measured)]) -> Vec<S
              training edges without which another head wins. The median counts a word for which no set was found as \
              one with a larger set than all others."
         ),
-        "**Calibration error** is the mean distance between probability and accuracy over 15 bins, at temperature 1 and at \
-         the temperature that was fitted to the same words."
+        "**Calibration error** is the mean distance between probability and accuracy over 15 bins, by a plain softmax \
+         and by the one that was fitted to the same words."
             .to_string(),
         "Words a second: parsing by the rule, and by the sum in the same run, with all threads.".to_string(),
     ]
@@ -198,11 +198,21 @@ fn carried(measured: &[(Rule, Measured)]) -> Table {
 }
 
 fn calibration(measured: &[(Rule, Measured)]) -> Table {
-    let columns =
-        ["rule", "heads: temperature", "error before", "error", "labels: temperature", "error before", "error"];
+    let columns = [
+        "rule",
+        "heads: temperature",
+        "power",
+        "error before",
+        "error",
+        "labels: temperature",
+        "power",
+        "error before",
+        "error",
+    ];
     let mut table = Table::new("calibration", "Calibration error, as a share", columns);
     for (rule, of) in measured {
-        let values = [of.heads, of.labels_calibration].map(|own| [own.temperature, own.error_before, own.error]);
+        let values = [of.heads, of.labels_calibration]
+            .map(|own| [own.softmax.temperature, own.softmax.power, own.error_before, own.error]);
         let row = values.concat().into_iter().map(Cell::Value);
         table.rows.push(std::iter::once(Cell::text(title(rule))).chain(row).collect());
     }

@@ -17,6 +17,7 @@ const DATA_FLOW: &[&str] = &[
     "error",
     "files",
     "random",
+    "softmax",
     "task",
     "rule",
     "config",
