@@ -6,12 +6,14 @@
 
 mod build;
 mod compare;
+mod contributions;
 mod density;
 mod edges;
 mod groups;
 mod lookup;
 mod nearest;
 mod record;
+mod scores;
 mod side;
 mod weigh;
 

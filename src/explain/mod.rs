@@ -14,7 +14,6 @@ mod neighbors;
 mod rationale;
 mod repeats;
 mod rollup;
-mod votes;
 mod what_if;
 pub mod wording;
 

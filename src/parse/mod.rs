@@ -3,12 +3,16 @@
 
 mod analysis;
 mod decision;
+mod decoder;
 mod fast;
+mod output;
 mod probability;
 mod tree;
 
 pub use analysis::Analysis;
 pub use decision::{Candidate, Choice, Decision};
+pub use decoder::Decode;
+pub use output::Parse;
 
 use crate::bundle::{Bundle, MeasuredRules};
 use crate::config::{Aggregate, Basis, Similarity, System};
@@ -17,7 +21,7 @@ use crate::error::{Error, Result};
 use crate::evidence::{Evidence, Weighing};
 use crate::model::{Model, Tables};
 use crate::rule::{Rule, Scale};
-use crate::score::{Scorer, best};
+use crate::score::Scorer;
 use crate::support::support_rows;
 use crate::task::Task;
 use crate::treebank::Sentence;
@@ -27,16 +31,6 @@ use std::sync::Arc;
 
 /// The longest supported sentence: the number of candidates grows with the square of the length.
 pub(crate) const MOST_WORDS: usize = 4000;
-
-/// How heads are chosen from scores.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Decode {
-    /// The best tree with one root. Only its root edge is labelled `root`.
-    #[default]
-    Tree,
-    /// The best head of each word on its own, as in the paper. The result need not be a tree.
-    Greedy,
-}
 
 /// The settings of a parser.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -77,19 +71,6 @@ pub struct Parser {
     measured: Arc<MeasuredRules>,
     /// The training edges that decide; `None` for a bundle without an index.
     evidence: Option<Arc<Evidence>>,
-}
-
-/// The parse of one sentence. All vectors start with an entry for ROOT, whose value is not meaningful.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Parse {
-    /// The head of every word.
-    pub heads: Vec<usize>,
-    /// The label of every edge.
-    pub labels: Vec<String>,
-    /// The probability of the head among the positions that the rule considered.
-    pub head_probabilities: Vec<f32>,
-    /// The probability of the label among those that the decoder allows.
-    pub label_probabilities: Vec<f32>,
 }
 
 impl Bundle {
@@ -249,56 +230,5 @@ impl Parser {
     /// Sentences as input of the models.
     pub(crate) fn number(&self, sentences: &[Sentence]) -> Result<Vec<Numbered>> {
         self.pretrained.number(&self.tables.vocabulary, sentences)
-    }
-
-    /// The heads of a sentence with `n` positions, from the scores of all candidates, `[dependent][head]`.
-    fn choose_heads(&self, scores: &[f32], n: usize) -> Vec<usize> {
-        match self.decode {
-            Decode::Tree => tree::best_tree(scores, n),
-            Decode::Greedy => tree::greedy(scores, n),
-        }
-    }
-
-    /// Whether the decoder allows a label for an edge from this head.
-    fn allows_label(&self, label: usize, head: usize) -> bool {
-        match (self.decode, self.root) {
-            (Decode::Tree, Some(root)) => (label == root) == (head == 0) || self.labels().len() == 1,
-            _ => true,
-        }
-    }
-
-    /// The label of an edge from this head, from the scores of all labels.
-    pub(crate) fn choose_label(&self, scores: &[f32], head: usize) -> usize {
-        match (self.decode, self.root) {
-            (Decode::Tree, Some(root)) if head == 0 => root,
-            (Decode::Tree, Some(root)) if scores.len() > 1 => best(scores, Some(root)),
-            _ => best(scores, None),
-        }
-    }
-}
-
-impl Parse {
-    fn empty() -> Self {
-        Self {
-            heads: vec![0],
-            labels: vec![String::new()],
-            head_probabilities: vec![1.0],
-            label_probabilities: vec![1.0],
-        }
-    }
-
-    /// Writes heads and labels into the sentence, and probabilities into MISC if `scores` is set. Clears DEPS, because
-    /// the enhanced graph belongs to the previous annotation.
-    pub fn annotate(&self, sentence: &mut Sentence, scores: bool) {
-        for (index, word) in sentence.words_mut().iter_mut().enumerate() {
-            let position = index + 1;
-            word.head = Some(self.heads[position]);
-            word.label.clone_from(&self.labels[position]);
-            word.deps = "_".to_string();
-            if scores {
-                word.set_misc("HeadProb", &format!("{:.4}", self.head_probabilities[position]));
-                word.set_misc("LabelProb", &format!("{:.4}", self.label_probabilities[position]));
-            }
-        }
     }
 }

@@ -1,7 +1,7 @@
 //! Sentences that answer a question: why not another, what would have to be missing, what changes.
 
 use super::{count, number, percent, signed};
-use crate::explain::votes::MOST_REMOVED;
+use crate::explain::flip::MOST_REMOVED;
 use crate::explain::{Change, Contrast, Explanation, FlipSet};
 use crate::rule::Scoring;
 

@@ -3,14 +3,14 @@
 //! A vote that goes makes room for the next nearest edge, so a set is found by taking votes away one by one. Sets of one
 //! and of two are found by trying all of them. All votes are of the certainly nearest edges.
 
-use super::Explainer;
 use crate::error::Result;
 use crate::evidence::{EdgeId, Neighbors, Side};
+use crate::explain::Explainer;
 use citree_index::Hit;
 use std::collections::HashSet;
 
 /// Votes that are taken away before the search for a set is given up.
-pub(super) const MOST_REMOVED: usize = 500;
+pub(in crate::explain) const MOST_REMOVED: usize = 500;
 /// A set of so many has no smaller one: all sets of one and of two were tried. Only a vote for the chosen side or one
 /// against the rival can change the outcome by going.
 pub(super) const SURELY_SMALLEST: usize = 3;
