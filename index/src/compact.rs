@@ -9,6 +9,7 @@
 
 use crate::{
     container::View,
+    exponentials::Estimates,
     simd::{Codes, Kernel},
 };
 
@@ -76,24 +77,25 @@ impl Query {
         (estimate, self.slack + self.per_error * error + self.per_norm * norm)
     }
 
-    /// temperature · (estimate − reference) of each row. Returns how much the true similarity of any of them can differ from
-    /// its estimate.
-    pub(crate) fn exponents(
+    /// Writes exp(temperature · estimate − reference) of each row, where the reference is the highest temperature · estimate
+    /// of the block. Returns the reference.
+    pub(crate) fn exponentials(
         &self,
+        kernel: Kernel,
         tails: &Tails,
         products: &[i32],
         temperature: f32,
-        reference: f32,
         out: &mut [f32],
     ) -> f32 {
-        let (mut error, mut norm) = (0f32, 0f32);
-        let fields = tails.scale.iter().zip(&tails.bias).zip(tails.error.iter().zip(&tails.norm));
-        for ((out, product), ((scale, bias), (own_error, own_norm))) in out.iter_mut().zip(products).zip(fields) {
-            let estimate = self.constant + self.along * bias + self.scale * scale * *product as f32;
-            *out = temperature * (estimate - reference);
-            (error, norm) = (error.max(*own_error), norm.max(*own_norm));
-        }
-        self.slack + self.per_error * error + self.per_norm * norm
+        let Self { scale, constant, along, .. } = *self;
+        let estimates = Estimates { products, scales: &tails.scale, biases: &tails.bias, scale, constant, along };
+        kernel.exponentials(estimates, temperature, out)
+    }
+
+    /// How much the true similarity of any of these rows can differ from its estimate.
+    pub(crate) fn largest_bound(&self, tails: &Tails) -> f32 {
+        let largest = |values: &[f32]| values.iter().fold(0f32, |largest, value| largest.max(*value));
+        self.slack + self.per_error * largest(&tails.error) + self.per_norm * largest(&tails.norm)
     }
 
     /// An upper bound for the similarity of each row.

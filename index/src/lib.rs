@@ -29,6 +29,7 @@ mod contrasts;
 mod densities;
 mod error;
 mod exact;
+mod exponentials;
 mod generation;
 mod graph;
 mod groups;

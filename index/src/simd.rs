@@ -11,7 +11,10 @@ mod x86;
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::*;
 
-use crate::lanes::{lanes, many};
+use crate::{
+    exponentials::{Estimates, exponentials},
+    lanes::{lanes, many},
+};
 
 /// The instructions to use, chosen when an index is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -138,6 +141,21 @@ impl Kernel {
             #[allow(unsafe_code)]
             Self::Avx2 => unsafe { x86::many_avx2(query, rows, out) },
             Self::Portable => many(query, rows, out),
+        }
+    }
+
+    /// Exponentials of the estimated similarities of a block, see [`exponentials`].
+    pub(crate) fn exponentials(self, estimates: Estimates<'_>, temperature: f32, out: &mut [f32]) -> f32 {
+        match self {
+            // SAFETY: `available` makes this variant only if the machine has these instructions.
+            #[cfg(target_arch = "x86_64")]
+            #[allow(unsafe_code)]
+            Self::Vnni => unsafe { x86::exponentials_avx512(estimates, temperature, out) },
+            // SAFETY: as above.
+            #[cfg(target_arch = "x86_64")]
+            #[allow(unsafe_code)]
+            Self::Avx2 => unsafe { x86::exponentials_avx2(estimates, temperature, out) },
+            Self::Portable => exponentials(estimates, temperature, out),
         }
     }
 }

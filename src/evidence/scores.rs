@@ -6,32 +6,43 @@ use crate::error::Result;
 use crate::rule::Totals;
 use crate::task::Task;
 
-/// Edge vectors per pass over all training edges; bounds the memory.
+/// Sides per pass over all training edges; bounds the memory.
 const ROWS_PER_PASS: usize = 32;
 
 impl Evidence {
-    /// The scores of edge vectors as heads. `rows` holds `dims` values per edge.
-    pub(crate) fn head_scores(&self, by: &Weighing, rows: &[f32], dims: usize) -> Result<Vec<f64>> {
-        let mut scores = Vec::with_capacity(rows.len() / dims.max(1));
-        let sides = |rows: &[f32]| -> Vec<Side> {
-            rows.chunks(dims.max(1)).map(|row| Side::new(Task::Heads, row.to_vec(), None)).collect()
-        };
-        for block in rows.chunks(ROWS_PER_PASS * dims.max(1)) {
-            let sides = sides(block);
-            self.prepare(by, &sides.iter().collect::<Vec<_>>())?;
-            for side in &sides {
+    /// The scores of edges as heads. What is found out about them is cached with the sides, unless it is large.
+    pub(crate) fn head_scores(&self, by: &Weighing, edges: &[Side]) -> Result<Vec<f64>> {
+        let mut scores = Vec::with_capacity(edges.len());
+        for block in edges.chunks(ROWS_PER_PASS) {
+            let block = self.for_one_pass(by, block);
+            self.prepare(by, &block.iter().collect::<Vec<_>>())?;
+            for side in &block {
                 scores.push(self.exact_score(by, side)?);
             }
         }
         Ok(scores)
     }
 
+    /// The sides of a pass. Where each would cache its similarity to every training edge, these are copies that do not
+    /// outlive the pass.
+    fn for_one_pass(&self, by: &Weighing, sides: &[Side]) -> Vec<Side> {
+        let copy = |side: &Side| if self.caches_little(by, side.task) { side.clone() } else { side.carried_over() };
+        sides.iter().map(copy).collect()
+    }
+
+    /// Whether weighing a side caches a few numbers with it, rather than its similarity to every training edge.
+    pub(crate) fn caches_little(&self, by: &Weighing, task: Task) -> bool {
+        let rule = by.rule.of(task);
+        rule.neighbors().is_some() || (rule.exponent().is_some() && !by.exact && !self.is_partial())
+    }
+
     /// The scores of all labels for each edge. The sides have no label.
     pub(crate) fn label_scores(&self, by: &Weighing, edges: &[Side]) -> Result<Vec<Vec<f64>>> {
         let mut scores = Vec::with_capacity(edges.len());
         for block in edges.chunks(ROWS_PER_PASS) {
+            let block = self.for_one_pass(by, block);
             self.prepare(by, &block.iter().collect::<Vec<_>>())?;
-            for edge in block {
+            for edge in &block {
                 scores.push(match by.rule.of(Task::Labels).neighbors() {
                     Some(count) => self.label_votes(by, edge, count)?,
                     None => {

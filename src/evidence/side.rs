@@ -37,6 +37,17 @@ impl Side {
         Self { task, row, label, cached: Arc::default() }
     }
 
+    /// A copy with a cache of its own: neighbours and densities, which are small, are copied; similarities to all training
+    /// edges are not.
+    pub(crate) fn carried_over(&self) -> Self {
+        let cached = Cached {
+            nearest: self.cached.nearest.clone(),
+            densities: self.cached.densities.clone(),
+            ..Cached::default()
+        };
+        Self { row: self.row.clone(), cached: Arc::new(cached), ..*self }
+    }
+
     /// The same edge, compared with the training edges of another label, or with all.
     pub(crate) fn with_label(&self, label: Option<u32>) -> Self {
         Self { label, ..self.clone() }

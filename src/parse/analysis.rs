@@ -6,6 +6,7 @@ use crate::edge::States;
 use crate::error::Result;
 use crate::evidence::Side;
 use crate::task::Task;
+use std::collections::HashMap;
 
 /// The number of heads per word, best first by the summed support, that non-linear rules choose from.
 const CANDIDATE_HEADS: usize = 6;
@@ -29,6 +30,9 @@ pub struct Analysis {
     pub(super) head_states: States,
     /// The states of the sentence under the label model, one row per position.
     pub(super) label_states: States,
+    /// The sides of the heads and of the labels that the rule weighed, by dependent and head, with the neighbours or
+    /// densities that it found. Explanations use them again. Empty where summed vectors decide.
+    pub(super) sides: [HashMap<(usize, usize), Side>; 2],
 }
 
 impl Analysis {
@@ -114,6 +118,7 @@ impl Parser {
             (1..analysis.positions()).map(|word| (word, analysis.parse.heads[word])).collect();
         let sides = self.sides(Task::Labels, analysis, &edges)?;
         let scores = self.evidence()?.label_scores(&self.by, &sides)?;
+        self.keep(Task::Labels, analysis, &edges, sides)?;
         analysis.label_scores = scores.iter().flatten().map(|&score| score as f32).collect();
         let names = self.labels();
         for (word, head) in edges {
@@ -126,19 +131,34 @@ impl Parser {
 
     /// Scores edges (dependent, head) by the rule in use.
     fn score_heads(&self, analysis: &mut Analysis, edges: &[(usize, usize)]) -> Result<()> {
-        let (rows, n) = (self.vectors(Task::Heads, analysis, edges)?, analysis.positions());
-        let scores = self.evidence()?.head_scores(&self.by, &rows, self.scorer(Task::Heads).model().dims())?;
+        let (sides, n) = (self.sides(Task::Heads, analysis, edges)?, analysis.positions());
+        let scores = self.evidence()?.head_scores(&self.by, &sides)?;
         for (&(word, head), score) in edges.iter().zip(scores) {
             analysis.head_scores[word * n + head] = score as f32;
+        }
+        self.keep(Task::Heads, analysis, edges, sides)
+    }
+
+    /// Keeps what was found out about edges for explanations, if it is small.
+    fn keep(&self, task: Task, analysis: &mut Analysis, edges: &[(usize, usize)], sides: Vec<Side>) -> Result<()> {
+        if self.evidence()?.caches_little(&self.by, task) {
+            analysis.sides[task as usize].extend(edges.iter().copied().zip(sides));
         }
         Ok(())
     }
 
     /// The sides of edges (dependent, head) of a sentence, for comparison with all training edges.
     pub(crate) fn sides(&self, task: Task, analysis: &Analysis, edges: &[(usize, usize)]) -> Result<Vec<Side>> {
-        let rows = self.vectors(task, analysis, edges)?;
+        let kept = &analysis.sides[task as usize];
+        let new: Vec<(usize, usize)> = edges.iter().filter(|edge| !kept.contains_key(edge)).copied().collect();
+        let rows = self.vectors(task, analysis, &new)?;
         let dims = self.scorer(task).model().dims();
-        Ok(rows.chunks(dims.max(1)).map(|row| Side::new(task, row.to_vec(), None)).collect())
+        let mut rows = rows.chunks(dims.max(1));
+        let side = |edge| match kept.get(edge) {
+            Some(side) => side.carried_over(),
+            None => Side::new(task, rows.next().unwrap_or_default().to_vec(), None),
+        };
+        Ok(edges.iter().map(side).collect())
     }
 
     /// The vectors of edges (dependent, head) of a sentence, flat.

@@ -65,7 +65,14 @@ impl Parser {
                 parse.labels.push(names[label].clone());
             }
             let label_scores = label_scores.to_vec();
-            analyses.push(Analysis { parse, head_scores, label_scores, head_states, label_states });
+            analyses.push(Analysis {
+                parse,
+                head_scores,
+                label_scores,
+                head_states,
+                label_states,
+                sides: Default::default(),
+            });
         }
         Ok(analyses)
     }

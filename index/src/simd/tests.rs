@@ -35,6 +35,23 @@ fn every_kernel_gives_the_same_products() {
 }
 
 #[test]
+fn every_kernel_gives_the_same_exponentials_to_the_bit() {
+    let mut random = Random::new(3);
+    let products: Vec<i32> = (0..101).map(|_| random.below(40_000) as i32 - 20_000).collect();
+    let (scales, biases): (Vec<f32>, Vec<f32>) =
+        (0..101).map(|_| (0.01 + 0.001 * random.normal(), 0.3 * random.normal())).unzip();
+    let estimates =
+        Estimates { products: &products, scales: &scales, biases: &biases, scale: 0.004, constant: 0.1, along: 0.9 };
+    let all = Kernel::available().into_iter().map(|kernel| {
+        let mut out = vec![0.0; products.len()];
+        let reference = kernel.exponentials(estimates, 64.0, &mut out);
+        out.push(reference);
+        out.iter().map(|value| value.to_bits()).collect::<Vec<u32>>()
+    });
+    assert_eq!(all.collect::<std::collections::BTreeSet<_>>().len(), 1);
+}
+
+#[test]
 fn every_kernel_gives_the_same_similarity_to_the_bit() {
     let mut random = Random::new(2);
     for dims in [1, 31, 32, 300, 517] {

@@ -2,7 +2,7 @@
 
 use std::arch::x86_64::*;
 
-use super::{Codes, gather_with, lanes, load, many, prefetch, row, run_with, widen};
+use super::{Codes, Estimates, exponentials, gather_with, lanes, load, many, prefetch, row, run_with, widen};
 
 /// Four rows at a time: their lanes are summed together, while the next four rows are prefetched.
 #[target_feature(enable = "avx512f,avx512vnni")]
@@ -73,6 +73,16 @@ pub(super) fn many_avx512(query: &[f32], rows: &[f32], out: &mut [f32]) {
 #[target_feature(enable = "avx2")]
 pub(super) fn many_avx2(query: &[f32], rows: &[f32], out: &mut [f32]) {
     many(query, rows, out);
+}
+
+#[target_feature(enable = "avx512f")]
+pub(super) fn exponentials_avx512(estimates: Estimates<'_>, temperature: f32, out: &mut [f32]) -> f32 {
+    exponentials(estimates, temperature, out)
+}
+
+#[target_feature(enable = "avx2")]
+pub(super) fn exponentials_avx2(estimates: Estimates<'_>, temperature: f32, out: &mut [f32]) -> f32 {
+    exponentials(estimates, temperature, out)
 }
 
 /// Four queries at a time: each row is loaded and shifted once for all four.
