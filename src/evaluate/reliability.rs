@@ -42,7 +42,8 @@ impl Reliability {
     pub fn of(choices: impl IntoIterator<Item = (f64, bool)>) -> Self {
         let mut bins = vec![(0usize, 0usize, 0.0); BINS];
         for (probability, right) in choices {
-            let probability = probability.clamp(0.0, 1.0);
+            // As it is written and shown, so that a parse and its file are judged alike.
+            let probability = (probability.clamp(0.0, 1.0) * 1e4).round() / 1e4;
             let bin = &mut bins[((probability * BINS as f64) as usize).min(BINS - 1)];
             *bin = (bin.0 + 1, bin.1 + usize::from(right), bin.2 + probability);
         }
