@@ -9,14 +9,27 @@ use std::path::{Path, PathBuf};
 /// A tensor: name, shape and values.
 pub(crate) type Named<'a, T> = (String, Vec<usize>, &'a [T]);
 
-/// Writes a file under a temporary name, syncs it to disk and renames it into place.
+/// Writes a file under a temporary name, syncs it to disk, renames it into place and syncs its folder, so that the new file
+/// is there after a loss of power.
 pub(crate) fn write_atomically(path: &Path, bytes: &[u8]) -> Result<()> {
     let mut temporary = path.as_os_str().to_owned();
     temporary.push(".new");
     let temporary = PathBuf::from(temporary);
     let mut file = std::fs::File::create(&temporary).map_err(Error::io(&temporary))?;
     file.write_all(bytes).and_then(|()| file.sync_all()).map_err(Error::io(&temporary))?;
-    std::fs::rename(&temporary, path).map_err(Error::io(path))
+    std::fs::rename(&temporary, path).map_err(Error::io(path))?;
+    sync_folder(path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new(".")))
+}
+
+#[cfg(unix)]
+fn sync_folder(folder: &Path) -> Result<()> {
+    std::fs::File::open(folder).and_then(|folder| folder.sync_all()).map_err(Error::io(folder))
+}
+
+#[cfg(not(unix))]
+fn sync_folder(_: &Path) -> Result<()> {
+    // Other systems have no such call for folders. There a rename is durable when it returns.
+    Ok(())
 }
 
 /// Serialises a value as JSON. `what` names it in the error.
@@ -43,7 +56,9 @@ pub(crate) fn write_tensors(
     for ((name, shape, _), bytes) in f64s.iter().zip(&bytes64) {
         views.push((name, TensorView::new(Dtype::F64, shape.clone(), bytes).map_err(problem)?));
     }
-    let notes: std::collections::BTreeMap<_, _> = notes.iter().map(|(key, value)| (*key, value)).collect();
+    let checksum = checksum(views.iter().map(|(name, view)| (name.as_str(), view.data())));
+    let mut notes: std::collections::BTreeMap<_, _> = notes.iter().map(|(key, value)| (*key, value)).collect();
+    notes.insert(CHECKSUM, &checksum);
     let notes = to_json("the notes of a tensor file", &notes)?;
     let header = HashMap::from([(NOTES.to_string(), notes)]);
     write_atomically(path, &safetensors::serialize(views, Some(header)).map_err(problem)?)
@@ -52,6 +67,20 @@ pub(crate) fn write_tensors(
 /// The header entry that holds all our notes as one JSON object. Separate entries would have no fixed order.
 const NOTES: &str = "citree";
 
+/// The note with the checksum of all values. Files of earlier versions have none.
+const CHECKSUM: &str = "blake3";
+
+/// The checksum of tensors, whatever their order.
+fn checksum<'a>(tensors: impl Iterator<Item = (&'a str, &'a [u8])>) -> String {
+    let hash_of = |(name, bytes): (&'a str, &'a [u8])| (name, blake3::hash(bytes));
+    let all: std::collections::BTreeMap<_, _> = tensors.map(hash_of).collect();
+    let mut hasher = blake3::Hasher::new();
+    for (name, hash) in all {
+        hasher.update(&(name.len() as u64).to_le_bytes()).update(name.as_bytes()).update(hash.as_bytes());
+    }
+    hasher.finalize().to_hex().to_string()
+}
+
 /// A safetensors file in memory.
 pub(crate) struct TensorFile {
     bytes: Vec<u8>,
@@ -59,7 +88,7 @@ pub(crate) struct TensorFile {
 }
 
 impl TensorFile {
-    /// Reads and validates a file.
+    /// Reads and validates a file. Values that changed since they were written, or are no numbers, are refused.
     pub(crate) fn read(path: &Path) -> Result<Self> {
         let damaged = |found: String| Error::Bundle {
             path: path.to_path_buf(),
@@ -69,10 +98,17 @@ impl TensorFile {
         };
         let bytes = std::fs::read(path).map_err(Error::io(path))?;
         let (_, header) = SafeTensors::read_metadata(&bytes).map_err(|e| damaged(e.to_string()))?;
-        SafeTensors::deserialize(&bytes).map_err(|e| damaged(e.to_string()))?;
+        let tensors = SafeTensors::deserialize(&bytes).map_err(|e| damaged(e.to_string()))?.tensors();
         let notes = header.metadata().as_ref().and_then(|notes| notes.get(NOTES));
         let notes = notes.ok_or_else(|| damaged("no notes of citree".to_string()))?;
-        let notes = serde_json::from_str(notes).map_err(|e| damaged(e.to_string()))?;
+        let notes: HashMap<String, String> = serde_json::from_str(notes).map_err(|e| damaged(e.to_string()))?;
+        let found = || checksum(tensors.iter().map(|(name, view)| (name.as_str(), view.data())));
+        if notes.get(CHECKSUM).is_some_and(|expected| *expected != found()) {
+            return Err(damaged("values that changed since it was written".to_string()));
+        }
+        if let Some((name, _)) = tensors.iter().find(|(_, view)| !is_finite(view)) {
+            return Err(damaged(format!("a value of {name} that is not a number")));
+        }
         Ok(Self { bytes, notes })
     }
 
@@ -95,6 +131,15 @@ impl TensorFile {
         let file = SafeTensors::deserialize(&self.bytes).ok()?;
         let tensor = file.tensor(name).ok().filter(|tensor| tensor.dtype() == dtype)?;
         Some(tensor.data().as_chunks::<N>().0.iter().map(|&bytes| read(bytes)).collect())
+    }
+}
+
+/// Whether all values of a tensor are finite.
+fn is_finite(view: &TensorView<'_>) -> bool {
+    match view.dtype() {
+        Dtype::F32 => view.data().as_chunks::<4>().0.iter().all(|bytes| f32::from_le_bytes(*bytes).is_finite()),
+        Dtype::F64 => view.data().as_chunks::<8>().0.iter().all(|bytes| f64::from_le_bytes(*bytes).is_finite()),
+        _ => true,
     }
 }
 
@@ -131,5 +176,23 @@ mod tests {
             let message = TensorFile::read(&path).err().unwrap().to_string();
             assert!(message.contains("train again"), "{message}");
         }
+    }
+
+    #[test]
+    fn every_changed_value_and_every_value_that_is_not_a_number_is_noticed() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        write_tensors(&path, &[("t".into(), vec![2], &[1.5, -2.0])], &[("d".into(), vec![1], &[0.1])], &[]).unwrap();
+        let bytes = std::fs::read(&path).unwrap();
+        for at in bytes.len() - 16..bytes.len() {
+            for bit in 0..8 {
+                let mut damaged = bytes.clone();
+                damaged[at] ^= 1 << bit;
+                std::fs::write(&path, damaged).unwrap();
+                assert!(TensorFile::read(&path).err().unwrap().to_string().contains("restore the file"));
+            }
+        }
+        write_tensors(&path, &[("t".into(), vec![1], &[f32::NAN])], &[], &[]).unwrap();
+        assert!(TensorFile::read(&path).err().unwrap().to_string().contains("a value of t that is not a number"));
     }
 }

@@ -59,7 +59,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "WORD")]
     edge: Vec<usize>,
     /// Explain only edges whose head or label is less probable than this
-    #[arg(long, value_name = "PROBABILITY")]
+    #[arg(long, value_name = "PROBABILITY", value_parser = probability)]
     below: Option<f32>,
     /// Split score and margin by label, document, genre, prefix:N, dependent or head; may be given several times
     #[arg(long, default_value = "label")]
@@ -212,4 +212,12 @@ fn answers(
             Ok(analysis.as_ref().map(answer).transpose()?)
         })
         .collect()
+}
+
+fn probability(text: &str) -> Result<f32, String> {
+    let number: f32 = text.parse().map_err(|_| "not a number".to_string())?;
+    match (0.0..=1.0).contains(&number) {
+        true => Ok(number),
+        false => Err("a probability is between 0 and 1, such as 0.8".to_string()),
+    }
 }

@@ -32,8 +32,8 @@ impl Input {
             return Ok(Box::new(open(&self.file)?.map(sentence)));
         }
         let sentence = move |(number, line): (usize, std::io::Result<String>)| match line {
-            Ok(line) if line.trim().is_empty() => None,
-            Ok(line) => Some(Ok(parser.split(line.trim()))),
+            Ok(line) if without_mark(number, &line).trim().is_empty() => None,
+            Ok(line) => Some(Ok(parser.split(without_mark(number, &line).trim()))),
             Err(e) => Some(Err(anyhow::anyhow!("{}:{}: {e}", self.file.display(), number + 1))),
         };
         Ok(Box::new(lines(&self.file)?.enumerate().filter_map(sentence)))
@@ -48,6 +48,11 @@ impl Input {
     pub(super) fn is_typed(&self) -> bool {
         self.file == Path::new("-") && std::io::stdin().is_terminal()
     }
+}
+
+/// A line without the byte order mark that some editors put before the first one.
+fn without_mark(number: usize, line: &str) -> &str {
+    if number == 0 { line.strip_prefix('\u{feff}').unwrap_or(line) } else { line }
 }
 
 /// Replaces the error by a hint if the line has no tab, as in plain text.
@@ -83,6 +88,12 @@ mod tests {
     fn plain_text_read_as_conllu_names_the_option_for_it() {
         let expected = "input:2: the line has no tab, so the input is not CoNLL-U; did you mean --text?";
         assert_eq!(message("# a comment\nShe reads.\n"), expected);
+    }
+
+    #[test]
+    fn a_byte_order_mark_is_no_word() {
+        assert_eq!(without_mark(0, "\u{feff}She reads."), "She reads.");
+        assert_eq!(without_mark(1, "\u{feff}"), "\u{feff}");
     }
 
     #[test]

@@ -26,7 +26,7 @@ const CHUNK: usize = 1024;
 Examples:
   citree neighbors en.citree dev.conllu > neighbors.jsonl
   citree neighbors en.citree dev.conllu --gold --format parquet > near.parquet
-  citree neighbors en.citree train.conllu --gold --others \\
+  citree neighbors en.citree train.conllu --gold --others --space labels \\
     | jq 'select(.neighbors[0].label != .label)'
 
 The last one lists the edges of the training treebank whose nearest other edge has another label: a \

@@ -100,6 +100,16 @@ pub(crate) fn build(
             }
         }
     }
+    if label_counts.iter().all(|&count| count == 0) {
+        let message = match left_out {
+            0 => "the treebank has no words, so there is nothing to index; the index stays as it was".to_string(),
+            _ => {
+                "the model knows none of the treebank's labels, so there is nothing to index; the index stays as it was"
+                    .to_string()
+            }
+        };
+        return Err(Error::Training { message });
+    }
     let metric = match model.config.system.similarity {
         Similarity::Cosine => Metric::Cosine,
         Similarity::Dot => Metric::Dot,

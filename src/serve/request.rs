@@ -215,6 +215,9 @@ impl ExplainRequest {
                 limits.compared_words
             )));
         }
+        if self.below.is_some_and(|below| !(0.0..=1.0).contains(&below)) {
+            return Err(Problem::unfit("`below` is a probability, between 0 and 1".to_string()));
+        }
         let options = Options { count, by, words: self.edges.clone(), below: self.below };
         Ok(Question { options, why_not, flip: false })
     }

@@ -124,6 +124,7 @@ fn invalid_options_are_refused_and_nothing_is_written() {
         (&["--without", "nobody-wrote-this"], "no training sentence"),
         (&["--by", "colour"], "prefix:N"),
         (&["--rule", "nca", "--temperature", "0"], "temperature"),
+        (&["--below", "80"], "between 0 and 1"),
         (&["--rule", "knn", "--neighbors", "0"], "neighbors"),
     ] {
         let output = sandbox.citree(&[&["explain", "t.citree", "one.txt", "--text"], more].concat());

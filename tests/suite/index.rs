@@ -194,3 +194,33 @@ fn systems_with_dot_products_are_searched_exactly() {
     let found = lines(&sandbox, &["neighbors", "d.citree", "dev.conllu"]);
     assert!(found.iter().all(|edge| edge["exact"] == true));
 }
+
+#[test]
+fn a_treebank_with_nothing_to_index_is_refused_and_the_index_stays_as_it_was() {
+    let sandbox = trained();
+    let before = stdout(&sandbox.citree(&["parse", "t.citree", "dev.conllu", "--scores"]));
+    sandbox.write("empty.conllu", "");
+    sandbox.write("foreign.conllu", "1\tword\t_\t_\t_\t_\t0\tunheard\t_\t_\n\n");
+    for file in ["empty.conllu", "foreign.conllu"] {
+        let output = sandbox.citree(&["index", "t.citree", "--treebank", file]);
+        assert_eq!(output.status.code(), Some(2), "{file}");
+        assert!(stderr(&output).contains("the index stays as it was"), "{}", stderr(&output));
+        assert_eq!(stdout(&sandbox.citree(&["parse", "t.citree", "dev.conllu", "--scores"])), before);
+    }
+}
+
+#[test]
+fn a_changed_value_of_the_model_is_refused_by_every_verb_that_uses_it() {
+    let sandbox = trained();
+    let path = sandbox.path("t.citree/model/heads.safetensors");
+    let mut bytes = std::fs::read(&path).unwrap();
+    let last = bytes.len() - 1;
+    bytes[last] ^= 1;
+    std::fs::write(&path, bytes).unwrap();
+    for verb in [&["parse"][..], &["explain"], &["neighbors"]] {
+        let output = sandbox.citree(&[verb, &["t.citree", "dev.conllu"]].concat());
+        assert_eq!(output.status.code(), Some(2), "{verb:?}");
+        let message = stderr(&output);
+        assert!(message.contains("heads.safetensors") && message.contains("restore the file"), "{message}");
+    }
+}
