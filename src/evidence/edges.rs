@@ -39,17 +39,18 @@ impl TrainingEdges {
     }
 
     /// The current generation of an index folder, which can be newer than an open one.
+    #[cfg(feature = "serve")]
     pub(crate) fn current_generation(folder: &Path) -> Result<u64> {
         Ok(Index::current_generation(folder)?)
     }
 
     /// The underlying index.
-    pub fn index(&self) -> &Index {
+    pub(crate) fn index(&self) -> &Index {
         &self.index
     }
 
     /// The rows of one of the two models.
-    pub fn space(&self, task: Task) -> &Space {
+    pub(crate) fn space(&self, task: Task) -> &Space {
         let [heads, labels] = self.index.spaces();
         match task {
             Task::Heads => heads,
@@ -73,7 +74,7 @@ impl TrainingEdges {
     }
 
     /// An edge by its number.
-    pub fn record(&self, edge: u32) -> Option<Edge> {
+    pub(crate) fn record(&self, edge: u32) -> Option<Edge> {
         self.index.record(edge).map(Edge::from)
     }
 

@@ -10,7 +10,7 @@ use std::borrow::Cow;
 
 /// A rule and the scale of a model: everything that turns similarities into scores.
 #[derive(Clone, Debug)]
-pub struct Weighing {
+pub(crate) struct Weighing {
     /// The rule.
     pub rule: Rule,
     /// How the model's similarities are scaled.
@@ -40,7 +40,7 @@ impl Weighing {
 
 impl Evidence {
     /// What speaks for a side, less what speaks against it, as the rule adds it up.
-    pub fn total(&self, by: &Weighing, side: &Side) -> Result<f64> {
+    pub(crate) fn total(&self, by: &Weighing, side: &Side) -> Result<f64> {
         Ok(self.weigh(by, side)?.totals.evidence())
     }
 

@@ -40,14 +40,8 @@ enum Links<'a> {
     None,
 }
 
-/// A web page that shows explained sentences; it needs no other file and no network.
-pub fn page(explanations: &[Explanation], title: &str) -> String {
-    let sentences = explanations.iter().zip(1..).map(|(explanation, place)| sentence(explanation, place, ""));
-    let sentences: String = sentences.collect();
-    whole(&explanations.iter().collect::<Vec<_>>(), &sentences, title)
-}
-
-/// The same, with the answers to what was asked about each sentence.
+/// A web page that shows explained sentences and the answers to what was asked about them. It needs no other file and no
+/// network.
 pub fn report(answers: &[Answer], title: &str) -> String {
     let sentence = |(answer, place): (&Answer, usize)| sentence(&answer.explanation, place, &answers::answers(answer));
     let sentences: String = answers.iter().zip(1..).map(sentence).collect();

@@ -15,9 +15,9 @@ mod rationale;
 mod repeats;
 mod rollup;
 mod what_if;
-pub mod wording;
+pub(crate) mod wording;
 
-pub use answer::{Answer, Expected, Question, SCHEMA};
+pub use answer::{Answer, Expected, Question};
 pub use citation::Citation;
 pub use contrast::{Contrast, WhyNot};
 pub use flip::{Flip, FlipSet};
@@ -90,7 +90,8 @@ impl Explainer {
     }
 
     /// The bundle that it explains from.
-    pub fn bundle(&self) -> &Bundle {
+    #[cfg(feature = "serve")]
+    pub(crate) fn bundle(&self) -> &Bundle {
         &self.bundle
     }
 
@@ -105,17 +106,17 @@ impl Explainer {
     }
 
     /// The index behind them.
-    pub fn edges(&self) -> &TrainingEdges {
+    pub(crate) fn edges(&self) -> &TrainingEdges {
         self.evidence.edges()
     }
 
     /// The rule in use.
-    pub fn rule(&self) -> &Rule {
+    pub(crate) fn rule(&self) -> &Rule {
         self.parser.rule()
     }
 
     /// Analyses sentences, in their order; `None` for one without words.
-    pub fn analyse(&self, sentences: &[Sentence]) -> Result<Vec<Option<Analysis>>> {
+    pub(crate) fn analyse(&self, sentences: &[Sentence]) -> Result<Vec<Option<Analysis>>> {
         self.parser.require_instances()?;
         self.parser.analyse(sentences)
     }

@@ -137,7 +137,12 @@ impl Explainer {
     }
 
     /// Explains a sentence that was analysed.
-    pub fn explain_analysis(&self, sentence: &Sentence, analysis: &Analysis, options: &Options) -> Result<Explanation> {
+    pub(crate) fn explain_analysis(
+        &self,
+        sentence: &Sentence,
+        analysis: &Analysis,
+        options: &Options,
+    ) -> Result<Explanation> {
         self.parser.require_instances()?;
         let parse = &analysis.parse;
         let n = analysis.positions();

@@ -3,7 +3,7 @@
 use super::anchor;
 use super::citations::{Part, citations};
 use super::wording::{Name, escape, isolated, percent};
-use crate::explain::wording::{self, UNUSUAL_SHARES, completeness, coverage, has_unusual_shares, number, signed};
+use crate::explain::wording::{self, UNUSUAL_SHARES, completeness, has_unusual_shares, number, signed};
 use crate::explain::{EdgeExplanation, Explanation, Group, Rationale, RollUp, RunnerUp};
 
 /// What the marks in citations mean.
@@ -79,7 +79,7 @@ impl Context<'_> {
             }
             _ => html.push_str(&format!("<p class=\"small\">{}</p>\n", wording::no_alternative(what))),
         }
-        html.push_str(&format!("<p class=\"coverage\">{}</p>\n", coverage(rationale, rival.as_deref())));
+        html.push_str(&format!("<p class=\"coverage\">{}</p>\n", rationale.in_words(rival.as_deref())));
         if has_unusual_shares(rationale) {
             html.push_str(&format!("<p class=\"small\">{UNUSUAL_SHARES}</p>\n"));
         }
