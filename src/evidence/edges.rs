@@ -67,7 +67,7 @@ impl TrainingEdges {
         }
     }
 
-    /// The share of nearest accepted edges that a search finds, measured when the index was built; `None` where all are
+    /// The share of nearest accepted edges that a search finds, measured when the index was built; `None` if all are
     /// compared.
     pub(crate) fn recall(&self, task: Task) -> Option<f32> {
         self.facts(task).graph.map(|graph| graph.recall)

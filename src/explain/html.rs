@@ -25,18 +25,18 @@ use wording::isolated;
 
 const STYLE: &str = include_str!("html/page.css");
 const SCRIPT: &str = include_str!("html/page.js");
-/// The SHA-256 of the script: the page lets its browser run this and nothing else, whatever a treebank holds.
+/// The SHA-256 of the script. The content security policy allows this script only, whatever text a treebank contains.
 const SCRIPT_HASH: &str = "/H+6Y3qUSyapsRQhuCflBK5NxDHmOOTFBLq89mk+FVI=";
 
-/// Where the edges of a drawing lead to.
+/// The link targets of the edges of a drawing.
 #[derive(Clone, Copy, Debug)]
 enum Links<'a> {
-    /// To the panels of the same file, for the words that have one.
+    /// The panels of the same file, for the words that have one.
     Panels { place: usize, explained: &'a [usize] },
-    /// To what the served page shows when it is asked.
+    /// Panels that the served page requests.
     #[cfg(feature = "serve")]
     Page,
-    /// Nowhere.
+    /// No links.
     None,
 }
 
@@ -68,7 +68,7 @@ pub fn svg(explanation: &Explanation) -> String {
     arcs::file(&explanation.into())
 }
 
-/// What there is to see, and how to read it.
+/// The number of sentences and edges, the rule, and the legend.
 fn summary(explanations: &[&Explanation]) -> String {
     let total = |number: &dyn Fn(&Explanation) -> usize| explanations.iter().map(|one| number(one)).sum::<usize>();
     let words = total(&|explanation| explanation.words.len());
@@ -141,7 +141,7 @@ fn sentence(explanation: &Explanation, place: usize, answers: &str) -> String {
     )
 }
 
-/// The name of an edge in links: stable, so that it can be sent to someone.
+/// The id of an edge in links. It is stable, so that a link can be shared.
 fn anchor(place: usize, dependent: usize) -> String {
     format!("s{place}-e{dependent}")
 }
