@@ -2,7 +2,7 @@
 
 #![allow(clippy::print_stdout)]
 
-use citree::explain::{Options, wording::coverage};
+use citree::explain::Options;
 
 fn main() -> citree::Result<()> {
     let mut arguments = std::env::args().skip(1);
@@ -22,7 +22,7 @@ fn main() -> citree::Result<()> {
                     citation.source.words.join(" ")
                 );
             }
-            println!("  {}", coverage(&edge.attachment, None));
+            println!("  {}", edge.attachment.in_words(None));
         }
     }
     Ok(())

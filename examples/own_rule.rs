@@ -49,7 +49,7 @@ fn main() -> Result<()> {
     let rule = Rule::own(NearlyTheSame { least: 0.9 })?;
     let explainer = Bundle::open(bundle)?.explainer_with(&Settings { rule: Some(rule), ..Settings::default() })?;
     let sentence = explainer.parser().split(&text);
-    println!("{}", explainer.rule().describe());
+    println!("{}", explainer.parser().rule().describe());
     for explanation in explainer.explain(&[sentence], &Options::default())?.iter().flatten() {
         for edge in &explanation.edges {
             let coverage = &edge.attachment.coverage;

@@ -4,7 +4,7 @@ mod bert;
 mod choices;
 mod system;
 
-pub use crate::rule::Aggregate;
+pub(crate) use crate::rule::Aggregate;
 pub use bert::{BertLayers, BertSettings};
 pub use choices::{HeadSupport, LabelSupport, Preset, Schedule};
 pub use system::{Basis, Similarity, System};
@@ -164,12 +164,12 @@ impl Config {
     }
 
     /// The configuration as TOML.
-    pub fn to_toml(&self) -> String {
+    pub(crate) fn to_toml(&self) -> String {
         toml::to_string_pretty(self).unwrap_or_default()
     }
 
     /// Reads a configuration that [`to_toml`](Self::to_toml) wrote.
-    pub fn from_toml(text: &str, path: &Path) -> Result<Self> {
+    pub(crate) fn from_toml(text: &str, path: &Path) -> Result<Self> {
         let problem = |message: String| Error::Config { path: path.to_path_buf(), message };
         let config: Self = toml::from_str(text).map_err(|e| problem(e.to_string()))?;
         config.check().map_err(problem)?;

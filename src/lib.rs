@@ -10,8 +10,9 @@
 //!   device.
 //! - [`Evidence`]: the training edges that count, or all [without](Evidence::without) some.
 //! - [`Rule`]: how evidence becomes a score. Each training edge contributes a number, and the numbers add up.
-//! - [`Decision`](parse::Decision): the candidates that the decoder allows for a head or a label, the one that was
-//!   chosen and the runner-up. Everything that is explained is a function of a decision and its evidence.
+//! - `Decision` (`src/parse/decision.rs`, inside the crate): the candidates that the decoder allows for a head or a
+//!   label, the one that was chosen and the runner-up. Everything that is explained is a function of a decision and its
+//!   evidence.
 //!
 //! # Train, index, parse and explain
 //!
@@ -87,7 +88,7 @@ pub mod train;
 pub mod treebank;
 
 pub use bundle::Bundle;
-pub use encoder::{Pretrained, Sources};
+pub use encoder::pretrained::{Pretrained, Sources};
 pub use error::{Error, Result};
 pub use evidence::Evidence;
 pub use explain::Explainer;

@@ -88,12 +88,13 @@ impl Bundle {
     }
 
     /// The folder.
-    pub fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         self.0.layout.folder()
     }
 
     /// The last component of the path.
-    pub fn name(&self) -> String {
+    #[cfg(feature = "serve")]
+    pub(crate) fn name(&self) -> String {
         let whole = self.path().canonicalize().unwrap_or_else(|_| self.path().to_path_buf());
         whole.file_name().unwrap_or_default().to_string_lossy().into_owned()
     }
@@ -118,12 +119,12 @@ impl Bundle {
     }
 
     /// The fingerprint of the model, in hexadecimal: a hash of all that decides what an edge vector is.
-    pub fn fingerprint(&self) -> Result<String> {
+    pub(crate) fn fingerprint(&self) -> Result<String> {
         Ok(info::hex(&self.model().fingerprint()?))
     }
 
     /// Whether it has an index, so that its decisions can be explained.
-    pub fn has_index(&self) -> bool {
+    pub(crate) fn has_index(&self) -> bool {
         self.0.index.get().is_some() || self.layout().has_index()
     }
 
@@ -151,7 +152,8 @@ impl Bundle {
     }
 
     /// The current generation of the index on disk. It is newer than the open one if another was published since.
-    pub fn current_generation(&self) -> Result<u64> {
+    #[cfg(feature = "serve")]
+    pub(crate) fn current_generation(&self) -> Result<u64> {
         TrainingEdges::current_generation(&self.layout().index())
     }
 

@@ -39,7 +39,7 @@ impl System {
         Self { learning: Basis::Instances, inference: Basis::Instances, similarity: Similarity::Cosine };
 
     /// The names of all six systems, in the order of the paper's table.
-    pub const NAMES: [&str; 6] = ["WWd", "WWc", "WId", "WIc", "IId", "IIc"];
+    pub(crate) const NAMES: [&str; 6] = ["WWd", "WWc", "WId", "WIc", "IId", "IIc"];
 }
 
 impl FromStr for System {

@@ -10,7 +10,7 @@ pub(crate) mod word_vectors;
 pub(crate) use batch::Batch;
 pub(crate) use batch::length_batches;
 pub(crate) use parameters::{Init, Parameters};
-pub use pretrained::{Pretrained, Sources};
+pub(crate) use pretrained::Pretrained;
 pub(crate) use vocabulary::{Numbered, Vocabulary};
 
 use crate::config::{BertLayers, Config};

@@ -20,7 +20,7 @@ use std::path::Path;
 
 /// Sentences encoded before their rows are written; bounds the memory.
 const CHUNK: usize = 2048;
-/// Rejected edges per word, if nobody asks for another number.
+/// Rejected edges per word, by default.
 pub(crate) const REJECTED: usize = 2;
 /// Sentences whose mean edge tells which wrong heads are hard. More would hardly change the mean.
 const SAMPLE: usize = 2048;
@@ -59,8 +59,8 @@ pub struct Built {
     pub left_out: u64,
 }
 
-/// Encodes every gold edge of the sentences, and `rejected` wrong heads of every word, and publishes a new generation of the index in `folder`. If the build fails
-/// or the process ends, the previous generation stays unchanged.
+/// Encodes every gold edge of the sentences and `rejected` wrong heads of every word, and publishes a new generation of
+/// the index in `folder`. If the build fails or the process ends, the previous generation stays unchanged.
 ///
 /// `encoded` is called when all edges are encoded, with the summed support of heads and of labels. Training needs these
 /// sums, so its treebank is encoded only once for both.
@@ -168,9 +168,9 @@ pub(crate) fn build(
     Ok(Built { generation, edges, rejected: rejected_edges, left_out })
 }
 
-/// What wrong heads are compared with to find the hardest: the mean edge of the training treebank, so that it does not
-/// depend on the other sentences of this one. While a model is trained its mean is not known yet; then
-/// it is that of evenly spaced sentences, so that the treebank need not be encoded twice.
+/// The reference that ranks wrong heads: the mean edge of the training treebank, so that the ranking does not depend on
+/// the sentences to index. During training that mean is not known yet. Then it is the mean of evenly spaced sentences, so
+/// that the treebank is encoded only once.
 fn rival_support(model: &Model, heads: &EdgeModel, sentences: &[Sentence]) -> Result<Tensor> {
     if let Some(sums) = &model.heads.sums {
         return Ok(support_rows(sums, Aggregate::Mean, heads.device())?.get(0)?);

@@ -10,16 +10,16 @@ use std::sync::OnceLock;
 /// Training edges to cite for a side, with their similarities, most similar first.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ToCite {
-    /// Those that speak for it.
+    /// The edges for it.
     pub support: Vec<(EdgeId, f32)>,
-    /// Those that speak against it: rejected edges, or neighbours with other labels.
+    /// The edges against it: rejected edges, or neighbours with other labels.
     pub opposed: Vec<(EdgeId, f32)>,
     /// Whether these are certainly the nearest.
     pub exact: bool,
 }
 
 impl Evidence {
-    /// The edges to cite for a side: by a vote, of those that voted; otherwise the most similar of each kind that counts.
+    /// The edges to cite for a side: the voters in a vote, otherwise the most similar edges of each kind that counts.
     pub(crate) fn to_cite(&self, by: &Weighing, side: &Side, count: usize) -> Result<ToCite> {
         let rule = by.rule.of(side.task);
         if let Some(neighbors) = rule.neighbors() {

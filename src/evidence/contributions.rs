@@ -90,8 +90,8 @@ impl Evidence {
         Ok((0..).zip(sums.sums().chunks(sums.dims().max(1)).map(|sum| weight * product(sum, &side.row))).collect())
     }
 
-    /// The total of a head broken down by label, and what rejected edges contribute, where the index has densities for the
-    /// rule; `None` where every training edge has to be read.
+    /// The total of a head broken down by label, and what rejected edges contribute, if the index has densities for the
+    /// rule; `None` if every training edge has to be read.
     pub(crate) fn densities_by_label(&self, by: &Weighing, side: &Side) -> Result<Option<ByLabel>> {
         let rule = by.rule.of(side.task);
         let Some(temperature) = rule.exponent().filter(|_| self.uses_densities(by, side)) else { return Ok(None) };

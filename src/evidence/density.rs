@@ -1,4 +1,4 @@
-//! Densities of training edges around an edge vector, for rules by which all edges count by an exponential of their
+//! Densities of training edges around an edge vector, for rules that weigh all edges by an exponential of their
 //! similarity. Near edges count exactly, far ones by estimates of the index.
 
 use super::{Evidence, Side, Weighing};
@@ -25,8 +25,8 @@ impl Densities {
 }
 
 impl Evidence {
-    /// Whether a side is weighed by densities: the index has those of all edges only, and where the side was compared with
-    /// every single edge there is no need to estimate.
+    /// Whether a side is weighed by densities. The index has those of all edges only. If the side was already compared with
+    /// every edge, no estimate is needed.
     pub(super) fn uses_densities(&self, by: &Weighing, side: &Side) -> bool {
         !by.exact && !self.is_partial() && side.cached.similarities.get().is_none()
     }

@@ -39,17 +39,18 @@ impl TrainingEdges {
     }
 
     /// The current generation of an index folder, which can be newer than an open one.
+    #[cfg(feature = "serve")]
     pub(crate) fn current_generation(folder: &Path) -> Result<u64> {
         Ok(Index::current_generation(folder)?)
     }
 
     /// The underlying index.
-    pub fn index(&self) -> &Index {
+    pub(crate) fn index(&self) -> &Index {
         &self.index
     }
 
     /// The rows of one of the two models.
-    pub fn space(&self, task: Task) -> &Space {
+    pub(crate) fn space(&self, task: Task) -> &Space {
         let [heads, labels] = self.index.spaces();
         match task {
             Task::Heads => heads,
@@ -66,14 +67,14 @@ impl TrainingEdges {
         }
     }
 
-    /// The share of nearest accepted edges that a search finds, measured when the index was built; `None` where all are
+    /// The share of nearest accepted edges that a search finds, measured when the index was built; `None` if all are
     /// compared.
     pub(crate) fn recall(&self, task: Task) -> Option<f32> {
         self.facts(task).graph.map(|graph| graph.recall)
     }
 
     /// An edge by its number.
-    pub fn record(&self, edge: u32) -> Option<Edge> {
+    pub(crate) fn record(&self, edge: u32) -> Option<Edge> {
         self.index.record(edge).map(Edge::from)
     }
 

@@ -29,7 +29,7 @@ impl Grouping {
         self as usize
     }
 
-    /// The name of the group of an edge that the index keeps no group of.
+    /// The name of the group of an edge for which the index stores no group.
     pub(crate) fn name_of(self, sentence: &TrainingSentence<'_>, dependent: u32, head: u32) -> String {
         let named = |name: &str| if name.is_empty() { UNNAMED } else { name }.to_string();
         match self {

@@ -23,7 +23,7 @@ pub use edges::TrainingEdges;
 pub(crate) use groups::{Grouping, prefix};
 pub(crate) use nearest::Neighbors;
 pub use record::{Edge, EdgeId, Source, TrainingSentence, TrainingWord};
-pub use side::Side;
+pub(crate) use side::Side;
 pub(crate) use weigh::{Weighed, Weighing};
 
 use crate::task::Task;
@@ -78,17 +78,12 @@ impl Evidence {
     }
 
     /// The number of counted edges.
-    pub fn len(&self) -> u64 {
+    pub(crate) fn len(&self) -> u64 {
         self.counts.iter().sum()
     }
 
-    /// Whether no edge counts.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
     /// The number of counted rejected edges.
-    pub fn rejected(&self) -> u64 {
+    pub(crate) fn rejected(&self) -> u64 {
         self.rejected
     }
 

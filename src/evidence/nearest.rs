@@ -1,5 +1,5 @@
-//! The training edges nearest to an edge vector: accepted and rejected ones, found by the graphs of the index or, for
-//! certainty, by a scan.
+//! The training edges nearest to an edge vector: accepted and rejected ones, found by the graphs of the index or exactly
+//! by a scan.
 
 use super::{EdgeId, Evidence, Side, Weighing};
 use crate::error::Result;
@@ -18,7 +18,7 @@ pub(crate) struct Neighbors {
 }
 
 impl Neighbors {
-    /// Half of them of each kind. The odd one is an accepted edge.
+    /// Keeps half of each kind. The odd one is an accepted edge.
     pub(crate) fn keep(&mut self, count: usize) {
         self.accepted.truncate(count.div_ceil(2));
         self.rejected.truncate(count / 2);

@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 
 /// One candidate of a decision, for comparison with training edges.
 #[derive(Clone, Debug)]
-pub struct Side {
+pub(crate) struct Side {
     /// The model that decides.
     pub task: Task,
     /// The vector of the edge.

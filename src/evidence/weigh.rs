@@ -10,7 +10,7 @@ use std::borrow::Cow;
 
 /// A rule and the scale of a model: everything that turns similarities into scores.
 #[derive(Clone, Debug)]
-pub struct Weighing {
+pub(crate) struct Weighing {
     /// The rule.
     pub rule: Rule,
     /// How the model's similarities are scaled.
@@ -39,8 +39,8 @@ impl Weighing {
 }
 
 impl Evidence {
-    /// What speaks for a side, less what speaks against it, as the rule adds it up.
-    pub fn total(&self, by: &Weighing, side: &Side) -> Result<f64> {
+    /// The evidence for a side: the contributions for it minus those against it.
+    pub(crate) fn total(&self, by: &Weighing, side: &Side) -> Result<f64> {
         Ok(self.weigh(by, side)?.totals.evidence())
     }
 
@@ -121,7 +121,7 @@ impl Evidence {
         rejected: &[f32],
         nearest: f32,
     ) -> Context {
-        // Where nothing is divided by what all weigh, sides are compared with each other, so the reference is fixed.
+        // Without a division by the whole, scores of sides are compared directly, so the reference is fixed.
         let context = match context.compared {
             Compared::Accepted => context,
             Compared::Both | Compared::Label => Context { nearest, ..context },
@@ -129,13 +129,13 @@ impl Evidence {
         Context { whole: rule.whole(accepted, rejected, &context), ..context }
     }
 
-    /// Those of the neighbours that have the label of a side.
+    /// The neighbours that have the label of a side.
     pub(crate) fn of_label(&self, side: &Side, hits: &[Hit]) -> Vec<Hit> {
         let range = self.range(side);
         hits.iter().filter(|hit| range.contains(&hit.record)).copied().collect()
     }
 
-    /// Does for several sides of one task together what weighing each of them needs, and caches it.
+    /// Computes in one pass what weighing several sides of one task needs, and caches it.
     pub(crate) fn prepare(&self, by: &Weighing, sides: &[&Side]) -> Result<()> {
         let Some(task) = sides.first().map(|side| side.task) else { return Ok(()) };
         let rule = by.rule.of(task);

@@ -7,7 +7,7 @@ use crate::treebank::Sentence;
 use serde::Serialize;
 
 /// The version of the JSON form, described in docs/explain.schema.json.
-pub const SCHEMA: u32 = 2;
+pub(crate) const SCHEMA: u32 = 2;
 
 /// What is asked about a sentence.
 #[derive(Clone, Debug, Default)]

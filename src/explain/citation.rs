@@ -13,7 +13,7 @@ use std::sync::Arc;
 pub struct Citation {
     /// Its number in the index, among the edges of its kind.
     pub edge: u32,
-    /// Where it is from: `sent_id`, document, words.
+    /// Its sentence: `sent_id`, document, words.
     #[serde(flatten)]
     pub source: Arc<Source>,
     /// The id of its dependent.
@@ -33,7 +33,7 @@ pub struct Citation {
     pub margin_share: Option<f64>,
 }
 
-/// The two sides that citations are weighed for: what was chosen, and the runner-up with the margin over it.
+/// The two sides that citations are weighed for: the chosen one, and the runner-up with the margin over it.
 pub(super) struct Weights<'a> {
     pub chosen: (&'a Side, &'a Weighed),
     pub rival: Option<(&'a Side, &'a Weighed)>,

@@ -24,7 +24,7 @@ impl Explanation {
                 ("CiteLabelAgainst", &labelling.against),
             ] {
                 match citations.is_empty() {
-                    // What another run wrote must not stand beside this one's.
+                    // Remove the results of an earlier run.
                     true => word.remove_misc(key),
                     false => word.set_misc(key, &citations.iter().map(named).collect::<Vec<_>>().join(",")),
                 }
@@ -33,7 +33,7 @@ impl Explanation {
     }
 }
 
-/// `sent_id:dependent:head`; what would end a value or an item in MISC is written as in a URL.
+/// `sent_id:dependent:head`. Characters that would end a value or an item in MISC are percent-encoded.
 fn named(citation: &Citation) -> String {
     let mut id = String::new();
     for c in citation.source.sent_id.chars() {

@@ -9,14 +9,14 @@ use crate::task::Task;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// A decision set against an alternative that somebody asked for.
+/// A decision compared with an alternative that was asked for.
 #[derive(Clone, Debug, Serialize)]
 pub struct WhyNot {
     /// The id of the dependent.
     pub dependent: usize,
-    /// The head that was chosen against the one asked for; `None` where they are the same.
+    /// The chosen head against the one asked for; `None` if they are the same.
     pub head: Option<Contrast>,
-    /// The label that was chosen, or that would be for the other head, against the one asked for.
+    /// The label asked for against the chosen one, or against the one that the edge to the other head would get.
     pub label: Option<Contrast>,
 }
 
@@ -25,15 +25,15 @@ pub struct WhyNot {
 pub struct Contrast {
     /// The head (as `id form`) or label that was chosen.
     pub chosen: String,
-    /// The one it is set against.
+    /// The head or label it is compared with.
     pub alternative: String,
     /// Scores of both.
     pub scores: [f64; 2],
-    /// All that the training edges contribute to the chosen one over the other: the margin as evidence.
+    /// The difference of the evidence for the two.
     pub margin: f64,
-    /// How much of that the edges in favour bring, and how many they are.
+    /// The total contribution of the edges in favour, and their number.
     pub in_favour: (f64, u64),
-    /// How much the edges against take away, and how many they are.
+    /// The total contribution of the edges against, and their number.
     pub against: (f64, u64),
     /// The training edges that argue most strongly for what was chosen; shares are of the margin.
     pub arguments_for: Vec<Citation>,
@@ -42,7 +42,7 @@ pub struct Contrast {
 }
 
 impl Explainer {
-    /// Sets the decisions about a word against another head, or another label for the edge to that head.
+    /// Compares the decisions about a word with another head, or with another label for the edge to that head.
     pub fn why_not(&self, words: &[String], analysis: &Analysis, expected: &Expected, count: usize) -> Result<WhyNot> {
         self.parser.require_instances()?;
         let Expected { dependent, head, ref label } = *expected;
@@ -90,7 +90,7 @@ impl Explainer {
         self.contrast(names, &sides[0], &sides[1], count)
     }
 
-    /// The label asked for against the one that was chosen, or that would be for another head; `None` where it is that.
+    /// The label asked for against the chosen one, or the one for the other head; `None` if they are the same.
     fn label_contrast(
         &self,
         analysis: &Analysis,
@@ -147,7 +147,7 @@ impl Explainer {
         })
     }
 
-    /// The similarity of a training edge to that one of two sides for which it counts: the first, if it counts for both.
+    /// The similarity of a training edge to the side for which it counts; to the first side if it counts for both.
     fn similarity_for(&self, edge: EdgeId, (chosen, weighed): (&Side, &Weighed), other: &Side) -> Result<f32> {
         let counts = self.evidence.contribution(self.parser.by(), edge, chosen, weighed)? != 0.0;
         let side = if counts { chosen } else { other };

@@ -1,7 +1,7 @@
-//! The smallest set of training edges, and of training sentences, without which a decision would have fallen otherwise.
+//! Flip sets: the smallest set of training edges, and of training sentences, whose removal changes a decision.
 //!
-//! What each edge contributes to the decision over a rival tells which to take first. That the set flips the decision,
-//! and no longer does with its last member back, is checked by adding up all that is left.
+//! Edges are removed in the order of their contribution to the margin over a rival. The set is then checked by adding up
+//! the remaining evidence: the whole set flips the decision, and the set without its last member does not.
 
 mod sentences;
 mod totals;
@@ -19,13 +19,13 @@ use totals::shortest_prefix;
 pub(super) use votes::MOST_REMOVED;
 use votes::{MOST_IN_PAIRS, SURELY_SMALLEST};
 
-/// Members of a set that are named.
+/// The most members of a set that are named.
 const NAMED: usize = 20;
 
-/// Edges that are added to a set that does not quite change its decision.
+/// The most edges that are added to a set that fails the check.
 const MOST_MENDED: usize = 8;
 
-/// What it would take to change the decisions about a word.
+/// What has to be removed to change the decisions about a word.
 #[derive(Clone, Debug, Serialize)]
 pub struct Flip {
     /// The id of the dependent.
@@ -34,8 +34,8 @@ pub struct Flip {
     pub head: Option<FlipSet>,
     /// To another label; `None` if no removal does it, or the decoder allows no other.
     pub label: Option<FlipSet>,
-    /// Whether the tree as a whole chose the head: another one has the higher score already, so that no evidence has
-    /// to be missing for it.
+    /// Whether the tree constraint forced the head: another head has a higher score already, so no evidence needs to be
+    /// removed for it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub forced: bool,
 }
@@ -45,18 +45,18 @@ pub struct Flip {
 pub struct FlipSet {
     /// What would be chosen instead: a head's id, or a label.
     pub instead: String,
-    /// How many edges.
+    /// The number of edges in the set.
     pub edges: usize,
-    /// Of how many that count.
+    /// The number of edges that count.
     pub of_edges: u64,
     /// Whether no smaller set of edges does it.
     pub smallest: bool,
     /// The `sent_id:dependent:head` of the first edges of the set, those that matter most; `:rejected` is added to that
     /// of a rejected edge.
     pub first_edges: Vec<String>,
-    /// The smallest number found of sentences that do it together; `None` if no whole sentences do.
+    /// The smallest number of sentences found whose removal does it; `None` if none was found.
     pub sentences: Option<usize>,
-    /// Of how many.
+    /// The number of sentences in the index.
     pub of_sentences: u32,
     /// The `sent_id` of the first sentences of the set.
     pub first_sentences: Vec<String>,
@@ -66,7 +66,7 @@ pub struct FlipSet {
 }
 
 impl Explainer {
-    /// What it would take to change the decisions about a word.
+    /// What has to be removed to change the decisions about a word.
     pub fn flip(&self, analysis: &Analysis, dependent: usize) -> Result<Flip> {
         self.parser.require_instances()?;
         let Some([attachment, labelling]) = self.parser.decisions(analysis, &[dependent])?.pop() else {
@@ -109,7 +109,7 @@ impl Explainer {
             },
             edges: removed.len(),
             of_edges: self.evidence.len() + if both { self.evidence.rejected() } else { 0 },
-            // Where rejected edges count too, the order in which edges go is a good one, but not certainly the best.
+            // If rejected edges count too, the order of removal is a heuristic.
             smallest: match self.rule().of(chosen.task).neighbors() {
                 Some(count) => removed.len() <= SURELY_SMALLEST && count <= MOST_IN_PAIRS,
                 None => !both && (chosen.label.is_none() || self.parser.by().scale.aggregate == Aggregate::Mean),
@@ -124,13 +124,13 @@ impl Explainer {
         }))
     }
 
-    /// The edges of the smallest set, the rival that they hold back, and what it stands for.
+    /// The edges of the smallest set, the rival that wins without them, and its head or label.
     fn smallest_set<'d>(
         &self,
         analysis: &Analysis,
         decision: &'d Decision,
     ) -> Result<Option<(Vec<EdgeId>, &'d Side, Choice)>> {
-        // The likeliest first: a small set found early spares the search for larger ones.
+        // The most probable first: a small set found early shortens the search for others.
         let others = decision.others();
         self.parser.compute_sides(analysis, decision, &others)?;
         let chosen = self.parser.side(analysis, decision, decision.chosen())?;
@@ -157,7 +157,8 @@ impl Explainer {
         Ok(best)
     }
 
-    /// Mends the last place of a set: sums that were added in another order may differ in their last digit.
+    /// Adds a few edges to a set, or drops its last one, if needed: sums added in another order can differ in the last
+    /// digits.
     fn settled(&self, mut removed: Vec<EdgeId>, chosen: &Side, rival: &Side) -> Result<Option<Vec<EdgeId>>> {
         let flips = |removed: &[EdgeId]| -> Result<bool> {
             let gone: HashSet<EdgeId> = removed.iter().copied().collect();
@@ -181,9 +182,9 @@ impl Explainer {
         Ok(Some(removed))
     }
 
-    /// Whether a rival is ahead by what is left of the evidence.
+    /// Whether the rival wins under the remaining evidence.
     fn flipped(&self, left: &Evidence, chosen: &Side, rival: &Side) -> Result<bool> {
-        // What a search would miss must not decide whether a set works.
+        // Exact, because a neighbour that a search misses would falsify the check.
         let by = Weighing { exact: true, ..self.parser.by().clone() };
         Ok(left.weigh(&by, chosen)?.score < left.weigh(&by, rival)?.score)
     }

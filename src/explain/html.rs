@@ -25,29 +25,23 @@ use wording::isolated;
 
 const STYLE: &str = include_str!("html/page.css");
 const SCRIPT: &str = include_str!("html/page.js");
-/// The SHA-256 of the script: the page lets its browser run this and nothing else, whatever a treebank holds.
+/// The SHA-256 of the script. The content security policy allows this script only, whatever text a treebank contains.
 const SCRIPT_HASH: &str = "/H+6Y3qUSyapsRQhuCflBK5NxDHmOOTFBLq89mk+FVI=";
 
-/// Where the edges of a drawing lead to.
+/// The link targets of the edges of a drawing.
 #[derive(Clone, Copy, Debug)]
 enum Links<'a> {
-    /// To the panels of the same file, for the words that have one.
+    /// The panels of the same file, for the words that have one.
     Panels { place: usize, explained: &'a [usize] },
-    /// To what the served page shows when it is asked.
+    /// Panels that the served page requests.
     #[cfg(feature = "serve")]
     Page,
-    /// Nowhere.
+    /// No links.
     None,
 }
 
-/// A web page that shows explained sentences; it needs no other file and no network.
-pub fn page(explanations: &[Explanation], title: &str) -> String {
-    let sentences = explanations.iter().zip(1..).map(|(explanation, place)| sentence(explanation, place, ""));
-    let sentences: String = sentences.collect();
-    whole(&explanations.iter().collect::<Vec<_>>(), &sentences, title)
-}
-
-/// The same, with the answers to what was asked about each sentence.
+/// A web page that shows explained sentences and the answers to what was asked about them. It needs no other file and no
+/// network.
 pub fn report(answers: &[Answer], title: &str) -> String {
     let sentence = |(answer, place): (&Answer, usize)| sentence(&answer.explanation, place, &answers::answers(answer));
     let sentences: String = answers.iter().zip(1..).map(sentence).collect();
@@ -74,7 +68,7 @@ pub fn svg(explanation: &Explanation) -> String {
     arcs::file(&explanation.into())
 }
 
-/// What there is to see, and how to read it.
+/// The number of sentences and edges, the rule, and the legend.
 fn summary(explanations: &[&Explanation]) -> String {
     let total = |number: &dyn Fn(&Explanation) -> usize| explanations.iter().map(|one| number(one)).sum::<usize>();
     let words = total(&|explanation| explanation.words.len());
@@ -147,7 +141,7 @@ fn sentence(explanation: &Explanation, place: usize, answers: &str) -> String {
     )
 }
 
-/// The name of an edge in links: stable, so that it can be sent to someone.
+/// The id of an edge in links. It is stable, so that a link can be shared.
 fn anchor(place: usize, dependent: usize) -> String {
     format!("s{place}-e{dependent}")
 }

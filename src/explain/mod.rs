@@ -1,8 +1,8 @@
 //! Explaining parses by the training edges behind them: functions over a decision and its evidence.
 //!
-//! `rationale` cites and says how far the citations carry, `rollup` splits a score over groups of training edges,
-//! `contrast` sets a decision against an alternative, `flip` finds what would have to be missing. `answer` puts
-//! it all together, [`wording`] says it in words, [`html`] and `conllu` write it.
+//! `rationale` finds citations and their coverage. `rollup` splits a score over groups of training edges. `contrast`
+//! compares a decision with an alternative. `flip` finds the smallest set of edges whose removal changes a decision.
+//! `answer` combines them, `wording` states them in sentences, [`html`] and `conllu` write them.
 
 mod answer;
 mod citation;
@@ -15,9 +15,9 @@ mod rationale;
 mod repeats;
 mod rollup;
 mod what_if;
-pub mod wording;
+pub(crate) mod wording;
 
-pub use answer::{Answer, Expected, Question, SCHEMA};
+pub use answer::{Answer, Expected, Question};
 pub use citation::Citation;
 pub use contrast::{Contrast, WhyNot};
 pub use flip::{Flip, FlipSet};
@@ -64,7 +64,7 @@ impl Bundle {
         self.explainer_with(&Settings::default())
     }
 
-    /// An explainer with settings of your own.
+    /// An explainer with custom settings.
     pub fn explainer_with(&self, settings: &Settings) -> Result<Explainer> {
         Explainer::new(self, Arc::new(Evidence::new(self.index()?.clone())), settings)
     }
@@ -77,7 +77,7 @@ impl Explainer {
         Ok(Self { bundle: bundle.clone(), settings: settings.clone(), parser, evidence })
     }
 
-    /// The same as if some training sentences were not in the index; `left_out` is asked of each by its number.
+    /// The same explainer without some training sentences. `left_out` gets the number of each sentence.
     pub fn without(&self, left_out: impl Fn(u32) -> bool) -> Result<Self> {
         let evidence = self.evidence.without(|_, sentence| left_out(sentence));
         Self::new(&self.bundle, Arc::new(evidence), &self.settings)
@@ -89,8 +89,9 @@ impl Explainer {
         Ok(Self { parser: self.parser.deciding_by(rule)?, settings, ..self.clone() })
     }
 
-    /// The bundle that it explains from.
-    pub fn bundle(&self) -> &Bundle {
+    /// The bundle behind it.
+    #[cfg(feature = "serve")]
+    pub(crate) fn bundle(&self) -> &Bundle {
         &self.bundle
     }
 
@@ -105,23 +106,23 @@ impl Explainer {
     }
 
     /// The index behind them.
-    pub fn edges(&self) -> &TrainingEdges {
+    pub(crate) fn edges(&self) -> &TrainingEdges {
         self.evidence.edges()
     }
 
     /// The rule in use.
-    pub fn rule(&self) -> &Rule {
+    pub(crate) fn rule(&self) -> &Rule {
         self.parser.rule()
     }
 
     /// Analyses sentences, in their order; `None` for one without words.
-    pub fn analyse(&self, sentences: &[Sentence]) -> Result<Vec<Option<Analysis>>> {
+    pub(crate) fn analyse(&self, sentences: &[Sentence]) -> Result<Vec<Option<Analysis>>> {
         self.parser.require_instances()?;
         self.parser.analyse(sentences)
     }
 
-    /// The share of nearest edges that a search finds, measured when the index was built: the lower one where it searches
-    /// accepted and rejected edges. `None` where all are compared.
+    /// The share of nearest edges that a search finds, measured when the index was built. The lower one if it searches
+    /// accepted and rejected edges; `None` if all edges are compared.
     pub(crate) fn recall(&self, side: &Side) -> Option<f32> {
         let accepted = self.edges().recall(side.task);
         let contrasts = self.edges().index().manifest().contrasts.as_ref();

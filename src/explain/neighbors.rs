@@ -12,15 +12,15 @@ use serde::Serialize;
 /// What to retrieve.
 #[derive(Clone, Copy, Debug)]
 pub struct NeighborQuery {
-    /// By the vectors of which model.
+    /// The model whose vectors are compared.
     pub space: Task,
     /// How many neighbours of each edge.
     pub count: usize,
-    /// For the edges that the sentences come with, rather than for those that the parser predicts.
+    /// Whether to use the edges of the sentences instead of predicted ones.
     pub gold: bool,
-    /// The nearest for certain, by a scan.
+    /// Whether to find the exact nearest edges by a scan.
     pub exact: bool,
-    /// Leave out the training sentence with the same `sent_id`: the sentence itself, where it was trained on.
+    /// Whether to leave out the training sentence with the same `sent_id`.
     pub others: bool,
 }
 
@@ -35,12 +35,12 @@ pub struct EdgeNeighbors {
     pub label: String,
     /// The nearest training edges, most similar first.
     pub hits: Vec<Hit>,
-    /// Whether these are the nearest for certain.
+    /// Whether these are certainly the nearest.
     pub exact: bool,
 }
 
 impl Explainer {
-    /// The neighbours of every edge of the sentences, a list a sentence.
+    /// The neighbours of every edge of the sentences, one list per sentence.
     pub fn neighbors(&self, sentences: &[Sentence], query: NeighborQuery) -> Result<Vec<Vec<EdgeNeighbors>>> {
         let (edges, rows) =
             if query.gold { self.gold_edges(sentences, query)? } else { self.predicted(sentences, query)? };
@@ -71,7 +71,7 @@ impl Explainer {
         Ok(edges)
     }
 
-    /// The training edges nearest to a training edge; itself is none of them.
+    /// The training edges nearest to a training edge, without itself.
     pub fn neighbors_of(&self, edge: u32, query: NeighborQuery) -> Result<EdgeNeighbors> {
         let (record, _) = self.edges().edge(edge)?;
         let label = self.edges().label(record.label);
@@ -168,7 +168,7 @@ pub struct NamedNeighbor {
 }
 
 impl EdgeNeighbors {
-    /// The same with words; `name` names the sentence whose words `form` knows by their ids.
+    /// The same with words. `name` is the name of the sentence, and `form` maps ids to its words.
     pub fn named<'a>(&self, edges: &TrainingEdges, name: &str, form: impl Fn(usize) -> &'a str) -> Result<NamedEdge> {
         let named = |hit: &Hit| {
             let (record, cited) = edges.edge(hit.record)?;

@@ -12,10 +12,10 @@ use crate::treebank::Sentence;
 use rayon::prelude::*;
 use serde::Serialize;
 
-/// Words whose decisions are compared with all training edges in one pass, where the rule needs that; bounds the memory.
+/// Words whose decisions are compared with all training edges in one pass, if the rule needs that; bounds the memory.
 const WORDS_PER_PASS: usize = 16;
 
-/// What to explain, and how far.
+/// What to explain, and in how much detail.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Training edges to cite for each decision.
@@ -68,20 +68,19 @@ pub struct EdgeExplanation {
     pub labelling: Rationale,
 }
 
-/// Why a decision fell as it did.
+/// The reasons for a decision.
 #[derive(Clone, Debug, Serialize)]
 pub struct Rationale {
-    /// The score of what was chosen.
+    /// The score of the chosen alternative.
     pub score: f64,
     /// Its probability among the alternatives.
     pub probability: f32,
-    /// The best of the others.
+    /// The best other alternative.
     pub runner_up: Option<RunnerUp>,
-    /// The training edges for the choice that are most similar to the edge, most similar first; of the chosen label
-    /// where that is decided on.
+    /// The training edges for the choice, most similar first. For a label, only edges with that label.
     pub citations: Vec<Citation>,
-    /// Those against it: rejected edges, or, in a vote on labels, edges with other labels. Empty by rules that count
-    /// nothing against a choice.
+    /// The training edges against it: rejected edges or, in a vote on labels, edges with other labels. Empty under rules
+    /// that count nothing against a choice.
     pub against: Vec<Citation>,
     /// How much these citations carry.
     pub coverage: Coverage,
@@ -92,26 +91,26 @@ pub struct Rationale {
 /// The best of the alternatives.
 #[derive(Clone, Debug, Serialize)]
 pub struct RunnerUp {
-    /// The head, where heads are decided on.
+    /// The head, in a decision about heads.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub head: Option<usize>,
-    /// The label, where labels are decided on.
+    /// The label, in a decision about labels.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
     /// Its score.
     pub score: f64,
     /// Its probability.
     pub probability: f32,
-    /// How much the chosen one is ahead; below zero where only the tree as a whole spoke for it.
+    /// The lead of the chosen alternative; negative if the tree constraint decided for it.
     pub margin: f64,
 }
 
 /// How far citations carry a decision.
 #[derive(Clone, Debug, Serialize)]
 pub struct Coverage {
-    /// Their share of all that counts, for what was chosen and against it.
+    /// Their share of all contributions, for and against the chosen alternative.
     pub score: f64,
-    /// The share of all that counts which speaks against what was chosen.
+    /// The share of all contributions that speaks against the chosen alternative.
     pub against: f64,
     /// Their share of the margin over the runner-up.
     pub margin: Option<f64>,
@@ -121,7 +120,7 @@ pub struct Coverage {
     pub of: u64,
     /// Whether no nearer training edge can have been missed.
     pub exact: bool,
-    /// Where it can: the share of nearest edges that the search finds, measured when the index was built.
+    /// If one can: the share of nearest edges that the search finds, measured when the index was built.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recall: Option<f32>,
 }
@@ -137,7 +136,12 @@ impl Explainer {
     }
 
     /// Explains a sentence that was analysed.
-    pub fn explain_analysis(&self, sentence: &Sentence, analysis: &Analysis, options: &Options) -> Result<Explanation> {
+    pub(crate) fn explain_analysis(
+        &self,
+        sentence: &Sentence,
+        analysis: &Analysis,
+        options: &Options,
+    ) -> Result<Explanation> {
         self.parser.require_instances()?;
         let parse = &analysis.parse;
         let n = analysis.positions();
@@ -167,7 +171,7 @@ impl Explainer {
         Ok(Explanation { edges, ..self.unexplained(sentence, analysis) })
     }
 
-    /// How a sentence was analysed, with no edge explained.
+    /// The analysis of a sentence without explained edges.
     pub(crate) fn unexplained(&self, sentence: &Sentence, analysis: &Analysis) -> Explanation {
         let parse = &analysis.parse;
         let probabilities = parse.head_probabilities.iter().zip(&parse.label_probabilities);
@@ -182,8 +186,8 @@ impl Explainer {
         }
     }
 
-    /// Compares the sides of several decisions with training edges together, unless summed vectors decide. Where a roll-up
-    /// needs what every single edge contributes, every edge is compared, so that all figures of a rationale agree.
+    /// Compares the sides of several decisions with training edges in one pass, unless summed vectors decide. If a roll-up
+    /// needs the contribution of every edge, every edge is compared, so that all figures of a rationale agree.
     fn compare_sides(&self, analysis: &Analysis, decisions: &[[Decision; 2]], options: &Options) -> Result<()> {
         for (at, task) in Task::ALL.into_iter().enumerate() {
             let mut sides = Vec::new();
@@ -243,7 +247,7 @@ impl Explainer {
             recall: self.recall(chosen).filter(|_| !found.exact),
         };
         let rival = rival.map(|(rival, _)| rival);
-        // All that speaks for a label are its own edges, so that splitting by label says nothing there.
+        // Only edges with the label count for it, so a split by label has no information.
         let telling = options.by.iter().filter(|by| **by != By::Label || chosen.label.is_none());
         let roll_ups = telling.map(|&by| self.roll_up(by, chosen, rival)).collect::<Result<_>>()?;
         Ok(Rationale {
@@ -257,7 +261,7 @@ impl Explainer {
         })
     }
 
-    /// A candidate beside the one that was chosen.
+    /// A candidate compared with the chosen one.
     fn runner_up(&self, decision: &Decision, other: &Candidate) -> RunnerUp {
         let (head, label) = match other.choice {
             Choice::Head(head) => (Some(head), None),
@@ -266,7 +270,7 @@ impl Explainer {
         RunnerUp { head, label, score: other.score, probability: other.probability, margin: decision.margin(other) }
     }
 
-    /// The likeliest heads and the likeliest labels of a word but those that were chosen.
+    /// The most probable other heads and other labels of a word.
     pub fn others(&self, analysis: &Analysis, word: usize, count: usize) -> Result<[Vec<RunnerUp>; 2]> {
         let decisions = self.parser.decisions(analysis, &[word])?.pop();
         Ok(decisions.map_or([Vec::new(), Vec::new()], |decisions| {
@@ -284,7 +288,7 @@ impl Explanation {
     }
 }
 
-/// A part of a whole; 0 of nothing.
+/// A part of a whole; 0 if the whole is 0.
 pub(super) fn share(part: f64, whole: f64) -> f64 {
     if whole == 0.0 { 0.0 } else { part / whole }
 }

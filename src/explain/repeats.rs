@@ -12,17 +12,17 @@ pub(crate) struct Repeats<'a> {
 }
 
 impl Repeats<'_> {
-    /// How many they are.
+    /// Their number.
     pub(crate) fn count(&self) -> usize {
         1 + self.others.len()
     }
 
-    /// Their share of the evidence together.
+    /// Their total share of the evidence.
     pub(crate) fn share(&self) -> f64 {
         self.all().map(|citation| citation.share).sum()
     }
 
-    /// Their share of the margin together.
+    /// Their total share of the margin.
     pub(crate) fn margin_share(&self) -> Option<f64> {
         self.all().map(|citation| citation.margin_share).sum()
     }
@@ -33,7 +33,7 @@ impl Repeats<'_> {
     }
 }
 
-/// Puts citations of the same words and the same edge together, each group at the place of its first.
+/// Groups citations of the same words and the same edge. A group takes the place of its first citation.
 pub(crate) fn repeats(citations: &[Citation]) -> Vec<Repeats<'_>> {
     let key = |of: &Citation| (of.dependent, of.head, of.gold_head);
     let same =

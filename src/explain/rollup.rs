@@ -1,4 +1,4 @@
-//! Splitting the whole score and the whole margin over groups of training edges: the parts add up to the whole.
+//! Splits the whole score and the whole margin over groups of training edges. The parts add up to the whole.
 
 use super::Explainer;
 use super::rationale::share;
@@ -8,9 +8,9 @@ use crate::task::Task;
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap};
 
-/// Groups that are named; the others are put together.
+/// The number of named groups. The others are merged into one.
 const NAMED: usize = 12;
-/// The group of rejected edges where the split is by label: they have none.
+/// The group of rejected edges in a split by label, because they have no label.
 const REJECTED: &str = "(rejected)";
 
 /// What to split by.
@@ -29,7 +29,7 @@ pub enum By {
 }
 
 impl By {
-    /// The groups that the index keeps for it; labels need none.
+    /// The grouping of the index that it uses; none for labels.
     fn grouping(self) -> Option<Grouping> {
         match self {
             Self::Label => None,
@@ -78,11 +78,11 @@ impl std::str::FromStr for By {
 pub struct RollUp {
     /// What it is split by.
     pub by: String,
-    /// All the evidence for what was chosen: the score itself under the sum rule.
+    /// The evidence for the chosen alternative. Under the sum rule, this is the score.
     pub evidence: f64,
-    /// By how much that is more than the runner-up's.
+    /// Its lead over the evidence for the runner-up.
     pub margin: Option<f64>,
-    /// The groups that matter most to the margin (or to the score, where nothing was second), then the rest as one.
+    /// The groups with the largest parts of the margin (or of the score, if there is no runner-up), then the rest as one.
     pub groups: Vec<Group>,
 }
 
@@ -91,7 +91,7 @@ pub struct RollUp {
 pub struct Group {
     /// Its name.
     pub name: String,
-    /// Its part of the evidence for what was chosen.
+    /// Its part of the evidence for the chosen alternative.
     pub evidence: f64,
     /// The same as a share.
     pub share: f64,
@@ -127,7 +127,7 @@ impl Explainer {
         self.named(by, parts, rival.is_some(), name)
     }
 
-    /// Sorts groups by what they matter, names the first and puts the others together.
+    /// Sorts groups by the size of their parts, names the first and merges the others.
     fn named<K>(
         &self,
         by: By,
@@ -144,7 +144,7 @@ impl Explainer {
             margin: margin.map(|_| own - other),
             margin_share: margin.map(|margin| share(own - other, margin)),
         };
-        // A stable sort: groups that matter alike stay in their order.
+        // The sort is stable, so ties stay in order.
         parts.sort_by(|(_, a), (_, b)| (b[0] - b[1]).abs().total_cmp(&(a[0] - a[1]).abs()));
         let rest = if parts.len() > NAMED + 1 { parts.split_off(NAMED) } else { Vec::new() };
         let mut groups = Vec::with_capacity(parts.len() + 1);
@@ -180,7 +180,7 @@ impl Explainer {
             }
             return Ok(parts);
         }
-        // Sums were taken over whole spaces, so they serve where all edges count, by a linear rule, for heads.
+        // The sums of the index cover all edges. They apply to heads under a linear rule if no edge is left out.
         let summed = side.task == Task::Heads && self.rule().of(side.task).is_linear();
         match by.grouping() {
             None if summed => self.evidence.totals_by_label(self.parser.by(), side),

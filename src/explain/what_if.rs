@@ -1,4 +1,4 @@
-//! What if some training sentences had not been there: which sentences are meant, and what changes.
+//! What changes without some training sentences, and which sentences a name stands for.
 
 use super::Explainer;
 use crate::error::{Error, Result};
@@ -6,7 +6,7 @@ use crate::parse::Parse;
 use serde::Serialize;
 use std::collections::HashSet;
 
-/// A word whose edge is another one.
+/// A word whose edge changes.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Change {
     /// The id of the dependent.
@@ -27,7 +27,7 @@ pub(crate) fn changes(with: &Parse, without: &Parse) -> Vec<Change> {
 }
 
 impl Explainer {
-    /// The numbers of the training sentences that names stand for: each is a `sent_id`, or the beginning of some.
+    /// The numbers of the training sentences with these names. A name is a `sent_id` or a prefix of several.
     pub fn sentences_named(&self, names: &[String]) -> Result<HashSet<u32>> {
         let edges = self.edges();
         let ids: Vec<&str> =

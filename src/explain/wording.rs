@@ -1,4 +1,4 @@
-//! Numbers and findings in plain words, the same wherever they are shown.
+//! Numbers and findings in words, the same in all output formats.
 
 mod answers;
 
@@ -14,7 +14,7 @@ const NEARLY_ALL: f64 = 0.9;
 /// Below this share, they only illustrate it.
 const ILLUSTRATION: f64 = 0.1;
 
-/// A share as a percentage: `97.3 %`, `0.005 %`; never `0 %` or `100 %` for what is not.
+/// A share as a percentage: `97.3 %`, `0.005 %`. Only exact values are shown as `0 %` or `100 %`.
 pub(crate) fn percent(share: f64) -> String {
     let value = share * 100.0;
     let size = value.abs();
@@ -31,7 +31,7 @@ pub(crate) fn percent(share: f64) -> String {
     format!("{sign}{size:.digits$} %")
 }
 
-/// A score or a part of one, with four digits that count.
+/// A score or a part of one, with four significant digits.
 pub(crate) fn number(value: f64) -> String {
     let (size, sign) = (value.abs(), if value < 0.0 { "−" } else { "" });
     let digits = match size {
@@ -44,14 +44,14 @@ pub(crate) fn number(value: f64) -> String {
     format!("{sign}{size:.digits$}")
 }
 
-/// A number with so many decimals.
+/// A number with a fixed number of decimals.
 pub(crate) fn fixed(value: f64, decimals: usize) -> String {
     let size = format!("{:.decimals$}", value.abs());
     let negative = value < 0.0 && size.bytes().any(|digit| matches!(digit, b'1'..=b'9'));
     if negative { format!("−{size}") } else { size }
 }
 
-/// The same with its sign even where it is positive.
+/// The same, with a sign for positive numbers too.
 pub(crate) fn signed(value: f64) -> String {
     if value > 0.0 { format!("+{}", number(value)) } else { number(value) }
 }
@@ -74,29 +74,8 @@ pub(crate) fn has_unusual_shares(rationale: &Rationale) -> bool {
     !rationale.is_chosen_by_tree() && shares.into_iter().any(|share| !(0.0..=1.0).contains(&share))
 }
 
-/// How far the citations carry a decision, in one sentence; `rival` is the runner-up's name.
-pub fn coverage(rationale: &Rationale, rival: Option<&str>) -> String {
-    let Coverage { score, margin, cited, of, .. } = rationale.coverage;
-    if cited == 0 {
-        return format!("No training edge is cited ({} count).", edges(of));
-    }
-    let (subject, carries, pronoun) = match cited {
-        1 => ("The one cited edge".to_string(), "carries", "it"),
-        _ => (format!("The {} cited edges", count(cited as u64)), "carry", "they"),
-    };
-    // Where the runner-up is ahead there is no lead that edges could have a share of.
-    let margin = margin.zip(rival).filter(|_| !rationale.is_chosen_by_tree());
-    let lead = match margin {
-        Some((margin, rival)) => format!(" and {} of the margin over {rival}", percent(margin)),
-        None => String::new(),
-    };
-    let verdict = verdict(score, margin, cited == 1, rationale.against.is_empty());
-    let counted = if of == 1 { "1 training edge counts".to_string() } else { format!("{} count", edges(of)) };
-    format!("{subject} {carries} {} of the evidence{lead} ({counted}): {pronoun} {verdict}.", percent(score))
-}
-
-/// How many of the cited edges speak for a choice and how many against it; `None` where none speaks against it.
-pub fn votes(rationale: &Rationale) -> Option<String> {
+/// How many of the cited edges speak against a choice, and their weight; `None` if nothing speaks against it.
+pub(crate) fn votes(rationale: &Rationale) -> Option<String> {
     let (against, whole) = (rationale.against.len() as u64, rationale.coverage.against);
     let cited = rationale.coverage.cited as u64;
     (against > 0 || whole > 0.0).then(|| {
@@ -111,7 +90,7 @@ pub fn votes(rationale: &Rationale) -> Option<String> {
 }
 
 /// What a rejected edge shows: the head that its word really has.
-pub fn really(citation: &Citation) -> Option<String> {
+pub(crate) fn really(citation: &Citation) -> Option<String> {
     let head = citation.gold_head?;
     let form = head.checked_sub(1).and_then(|at| citation.source.words.get(at)).map_or("ROOT", String::as_str);
     Some(format!("really {} of {form}", citation.label))
@@ -143,8 +122,8 @@ fn verdict(score: f64, margin: Option<(f64, &str)>, single: bool, all_for: bool)
     }
 }
 
-/// Whether a nearer training edge can have been missed.
-pub fn completeness(coverage: &Coverage) -> String {
+/// Whether a search may have missed a nearer training edge.
+pub(crate) fn completeness(coverage: &Coverage) -> String {
     match (coverage.exact, coverage.recall) {
         (true, _) => "Exact: compared with every training edge that counts, so no nearer one was missed.".to_string(),
         (false, Some(recall)) => format!(
@@ -157,15 +136,36 @@ pub fn completeness(coverage: &Coverage) -> String {
 }
 
 impl Rationale {
-    /// Whether the runner-up has the higher score, so that only the tree as a whole speaks for what was chosen.
-    pub fn is_chosen_by_tree(&self) -> bool {
+    /// How far the citations carry a decision, in one sentence; `rival` is the runner-up's name.
+    pub fn in_words(&self, rival: Option<&str>) -> String {
+        let Coverage { score, margin, cited, of, .. } = self.coverage;
+        if cited == 0 {
+            return format!("No training edge is cited ({} count).", edges(of));
+        }
+        let (subject, carries, pronoun) = match cited {
+            1 => ("The one cited edge".to_string(), "carries", "it"),
+            _ => (format!("The {} cited edges", count(cited as u64)), "carry", "they"),
+        };
+        // If the runner-up is ahead, there is no margin to have a share of.
+        let margin = margin.zip(rival).filter(|_| !self.is_chosen_by_tree());
+        let lead = match margin {
+            Some((margin, rival)) => format!(" and {} of the margin over {rival}", percent(margin)),
+            None => String::new(),
+        };
+        let verdict = verdict(score, margin, cited == 1, self.against.is_empty());
+        let counted = if of == 1 { "1 training edge counts".to_string() } else { format!("{} count", edges(of)) };
+        format!("{subject} {carries} {} of the evidence{lead} ({counted}): {pronoun} {verdict}.", percent(score))
+    }
+
+    /// Whether the runner-up has the higher score, so that the tree constraint decided.
+    pub(crate) fn is_chosen_by_tree(&self) -> bool {
         self.runner_up.as_ref().is_some_and(|second| second.margin < 0.0)
     }
 }
 
 impl RollUp {
-    /// The groups with their shares of the margin, or of the evidence where nothing was second. Of a margin below zero
-    /// there are no shares: then the parts themselves.
+    /// The groups with their shares of the margin, or of the evidence if there is no runner-up. A negative margin has no
+    /// shares, so the parts themselves are shown.
     pub fn in_words(&self) -> String {
         let plus = |share: f64| if share > 0.0 { "+" } else { "" };
         let groups = self.groups.iter().map(|group| match (group.margin, group.margin_share) {

@@ -68,12 +68,12 @@ impl Release {
 
     /// The folder for its files, inside the one given to [`fetch`]. It names treebank and release, so that licences of
     /// two treebanks or files of two releases never mix.
-    pub fn folder(&self) -> String {
+    pub(crate) fn folder(&self) -> String {
         format!("{}-r{}", self.treebank, self.number)
     }
 
     /// The page where a person can look at its files.
-    pub fn page(&self) -> String {
+    pub(crate) fn page(&self) -> String {
         format!("https://github.com/UniversalDependencies/{}/tree/r{}", self.treebank, self.number)
     }
 

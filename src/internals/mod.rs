@@ -12,14 +12,15 @@ use crate::bundle::Bundle;
 use crate::config::System;
 use crate::edge::edge_vectors;
 use crate::error::Result;
-use crate::evidence::{Side, Weighing};
+use crate::evidence::{Evidence, Side, TrainingEdges};
 use crate::explain::Explainer;
 #[cfg(feature = "lab")]
 use crate::lab::chart::{self, Axis, Line};
 use crate::model::{Model, Trained};
 use crate::parse::{Analysis, Parser, Settings};
 use crate::task::Task;
-use crate::treebank::Sentence;
+use crate::treebank::{Sentence, Splits};
+use citree_index::Index;
 
 /// A parser by the sums that are stored with the model.
 pub fn parser_of_model(bundle: &Bundle, settings: &Settings) -> Result<Parser> {
@@ -56,23 +57,35 @@ pub fn gold_vectors(bundle: &Bundle, sentences: &[Sentence]) -> Result<Vec<f32>>
     Ok(edge_vectors(&[&model.heads.edges.frozen()?], false, &sentences, &heads)?.concat().concat())
 }
 
-/// How an explainer weighs its evidence.
-pub fn weighing(explainer: &Explainer) -> &Weighing {
-    explainer.parser().by()
+/// The head model's vector of an edge (dependent, head) of a sentence.
+pub fn edge_row(explainer: &Explainer, analysis: &Analysis, edge: (usize, usize)) -> Result<Vec<f32>> {
+    explainer.parser().vectors(Task::Heads, analysis, &[edge])
 }
 
-/// An edge (dependent, head) of a sentence as a side of a decision, for one of the labels or none.
-pub fn side(
+/// What some evidence says for an edge of a sentence as a head, or for a label of the edge, by the rule of an explainer.
+pub fn total(
     explainer: &Explainer,
-    task: Task,
+    evidence: &Evidence,
     analysis: &Analysis,
     edge: (usize, usize),
     label: Option<&str>,
-) -> Result<Side> {
+) -> Result<f64> {
     let parser = explainer.parser();
-    let row = parser.vectors(task, analysis, &[edge])?;
+    let task = if label.is_some() { Task::Labels } else { Task::Heads };
     let label = label.and_then(|label| parser.tables().vocabulary.label(label));
-    Ok(Side::new(task, row, label))
+    let side = Side::new(task, parser.vectors(task, analysis, &[edge])?, label);
+    evidence.total(parser.by(), &side)
+}
+
+/// The rows and records behind the training edges of a bundle.
+pub fn index(edges: &TrainingEdges) -> &Index {
+    edges.index()
+}
+
+/// Splits lines of text into words as learned from these sentences.
+pub fn splitter(sentences: &[Sentence]) -> impl Fn(&str) -> Sentence + use<> {
+    let splits = Splits::learn(sentences);
+    move |line| splits.split(line)
 }
 
 /// A chart of named lines. `up` is logarithmic, and so is `across` unless it has a range.

@@ -59,11 +59,11 @@ pub enum Experiment {
 
 impl Experiment {
     /// All experiments, in the order of the paper.
-    pub const ALL: [Self; 7] =
+    pub(crate) const ALL: [Self; 7] =
         [Self::Systems, Self::Domains, Self::SupportSize, Self::Subclass, Self::Hubs, Self::Neighbors, Self::Rules];
 
     /// The name on the command line and in files.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Systems => "systems",
             Self::Domains => "domains",
@@ -163,9 +163,8 @@ pub trait Watcher: Sync {
     fn milestone(&self, _what: &str) {}
 }
 
-/// A watcher that ignores all progress.
-pub struct Unwatched;
-impl Watcher for Unwatched {}
+/// Ignores all progress.
+impl Watcher for () {}
 
 /// Trains missing models, measures, and writes a folder for each experiment. Returns `None` if the watcher stops it;
 /// the same call then continues.

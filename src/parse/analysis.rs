@@ -37,7 +37,7 @@ pub struct Analysis {
 
 impl Analysis {
     /// Number of positions, ROOT included.
-    pub fn positions(&self) -> usize {
+    pub(crate) fn positions(&self) -> usize {
         self.parse.heads.len()
     }
 

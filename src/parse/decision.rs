@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 
 /// What a decision chooses: a head or a label.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Choice {
+pub(crate) enum Choice {
     /// The position of a head, 0 for ROOT.
     Head(usize),
     /// The number of a label.
@@ -18,7 +18,7 @@ pub enum Choice {
 
 /// One candidate of a decision.
 #[derive(Clone, Debug)]
-pub struct Candidate {
+pub(crate) struct Candidate {
     /// The head or the label.
     pub choice: Choice,
     /// Its score under the rule.
@@ -30,7 +30,7 @@ pub struct Candidate {
 
 /// A decision about a word: its head, or the label of its edge.
 #[derive(Clone, Debug)]
-pub struct Decision {
+pub(crate) struct Decision {
     /// The id of the word.
     pub dependent: usize,
     /// The chosen head of the word, 0 for ROOT.
@@ -44,17 +44,17 @@ pub struct Decision {
 
 impl Decision {
     /// The chosen candidate.
-    pub fn chosen(&self) -> &Candidate {
+    pub(crate) fn chosen(&self) -> &Candidate {
         &self.candidates[self.chosen]
     }
 
     /// The best other candidate; `None` if the decoder allows no other.
-    pub fn runner_up(&self) -> Option<&Candidate> {
+    pub(crate) fn runner_up(&self) -> Option<&Candidate> {
         self.runner_up.map(|place| &self.candidates[place])
     }
 
     /// The other candidates, best first. Ties stay in order.
-    pub fn others(&self) -> Vec<&Candidate> {
+    pub(crate) fn others(&self) -> Vec<&Candidate> {
         let mut others = self.in_order();
         others.sort_by(|a, b| b.score.total_cmp(&a.score));
         others
@@ -66,12 +66,12 @@ impl Decision {
     }
 
     /// The score of the chosen candidate minus that of another. Negative if only the tree constraint decided for it.
-    pub fn margin(&self, other: &Candidate) -> f64 {
+    pub(crate) fn margin(&self, other: &Candidate) -> f64 {
         self.chosen().score - other.score
     }
 
     /// Whether another candidate has a higher score, so that the tree constraint decided and not the evidence.
-    pub fn is_forced(&self) -> bool {
+    pub(crate) fn is_forced(&self) -> bool {
         self.runner_up().is_some_and(|second| self.margin(second) < 0.0)
     }
 

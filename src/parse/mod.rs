@@ -10,7 +10,7 @@ mod probability;
 mod tree;
 
 pub use analysis::Analysis;
-pub use decision::{Candidate, Choice, Decision};
+pub(crate) use decision::{Candidate, Choice, Decision};
 pub use decoder::Decode;
 pub use output::Parse;
 
@@ -147,7 +147,7 @@ impl Parser {
     }
 
     /// The same parser with another rule.
-    pub fn deciding_by(&self, rule: &Rule) -> Result<Self> {
+    pub(crate) fn deciding_by(&self, rule: &Rule) -> Result<Self> {
         let parser = Self { by: Weighing { rule: rule.clone(), ..self.by.clone() }, ..self.clone() };
         if !rule.is_linear() || parser.by.exact {
             parser.require_instances()?;

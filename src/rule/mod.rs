@@ -9,8 +9,10 @@ mod nca;
 mod sum;
 mod written;
 
+pub use written::RuleSettings;
+#[cfg(feature = "cli")]
+pub(crate) use written::Spelling;
 pub(crate) use written::by_name;
-pub use written::{RuleSettings, Spelling};
 
 use crate::error::{Error, Result};
 use crate::task::Task;
@@ -176,7 +178,7 @@ impl Rule {
     /// The default number of neighbours of `knn`.
     pub const NEIGHBORS: usize = 20;
     /// The names of the built-in rules.
-    pub const NAMES: [&'static str; 3] = ["sum", "nca", "knn"];
+    pub(crate) const NAMES: [&'static str; 3] = ["sum", "nca", "knn"];
 
     /// The paper's rule: every training edge counts by its similarity.
     pub fn sum() -> Self {
@@ -215,7 +217,7 @@ impl Rule {
     }
 
     /// How it decides about heads, or about labels.
-    pub fn of(&self, task: Task) -> &dyn Scoring {
+    pub(crate) fn of(&self, task: Task) -> &dyn Scoring {
         match task {
             Task::Heads => &*self.0[0],
             Task::Labels => &*self.0[1],
@@ -223,17 +225,18 @@ impl Rule {
     }
 
     /// Whether summed vectors decide about heads and labels alike, so that no single training edge has to be read.
-    pub fn is_linear(&self) -> bool {
+    pub(crate) fn is_linear(&self) -> bool {
         Task::ALL.iter().all(|&task| self.of(task).is_linear())
     }
 
     /// Whether it compares every candidate with every training edge, which takes long.
-    pub fn reads_all(&self) -> bool {
+    pub(crate) fn reads_all(&self) -> bool {
         Task::ALL.iter().any(|&task| !self.of(task).is_linear() && self.of(task).neighbors().is_none())
     }
 
     /// How many training edges to cite if nobody says: all that vote, up to 20, or 10 where all training edges count.
-    pub fn citations(&self) -> usize {
+    #[cfg(feature = "serve")]
+    pub(crate) fn citations(&self) -> usize {
         let voters = Task::ALL.iter().filter_map(|&task| self.of(task).neighbors()).max();
         voters.map_or(10, |voters| voters.min(Self::NEIGHBORS))
     }

@@ -18,7 +18,7 @@ pub struct RuleSettings {
 
 /// A rule as written on the command line: `knn`, or `heads=knn,labels=sum`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Spelling([String; 2]);
+pub(crate) struct Spelling([String; 2]);
 
 impl std::str::FromStr for Spelling {
     type Err = String;
@@ -55,7 +55,7 @@ impl Rule {
     }
 
     /// A rule as spelled. Settings apply to those of its halves that have them.
-    pub fn spelled(Spelling([heads, labels]): &Spelling, settings: RuleSettings) -> Result<Self> {
+    pub(crate) fn spelled(Spelling([heads, labels]): &Spelling, settings: RuleSettings) -> Result<Self> {
         let rule = Self::each(&Self::one(heads, settings)?, &Self::one(labels, settings)?);
         let given = [("temperature", settings.temperature.is_some()), ("neighbors", settings.neighbors.is_some())];
         for (setting, _) in given.into_iter().filter(|(_, given)| *given) {

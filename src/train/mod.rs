@@ -16,7 +16,7 @@ mod sample;
 use data::Data;
 use run::Run;
 
-pub use observer::{EpochReport, Flow, Observer, Silent, Stage, StepReport};
+pub use observer::{EpochReport, Flow, Observer, Stage, StepReport};
 
 use crate::bundle::{About, Bundle, DevScores, Layout};
 use crate::config::{Basis, Config};
@@ -133,7 +133,7 @@ impl Bundle {
     pub fn train(path: impl AsRef<Path>, config: &Config, treebank: &[Sentence], dev: &[Sentence]) -> Result<Self> {
         let none = Pretrained::default();
         let plan = Plan { config, pretrained: &none, train: treebank, dev, device: &Device::Cpu };
-        train(&plan, path.as_ref(), Start::Fresh, &mut Silent)?.ok_or(Error::Stopped)
+        train(&plan, path.as_ref(), Start::Fresh, &mut ())?.ok_or(Error::Stopped)
     }
 }
 

@@ -14,7 +14,7 @@ pub enum Flow {
     Stop,
 }
 
-/// Receives the progress of a training run.
+/// Receives the progress of a training run. `()` ignores it.
 pub trait Observer: Sync {
     /// Called after every batch.
     fn step(&mut self, _report: &StepReport) -> Flow {
@@ -26,9 +26,8 @@ pub trait Observer: Sync {
     fn indexing(&self, _step: Step) {}
 }
 
-/// An observer that ignores all reports.
-pub struct Silent;
-impl Observer for Silent {}
+/// Ignores all reports.
+impl Observer for () {}
 
 /// The models that are trained together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,7 +56,7 @@ impl Stage {
     }
 
     /// The name in files and messages.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Heads => "heads",
             Self::Labels => "labels",

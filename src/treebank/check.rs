@@ -10,7 +10,7 @@ use std::io::BufRead;
 
 /// What a treebank contains.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Summary {
+pub(crate) struct Summary {
     /// Readable sentences.
     pub sentences: u64,
     /// Sentences that cannot be read.
@@ -33,7 +33,7 @@ pub struct Summary {
 
 /// One report of a check, in file order.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Finding {
+pub(crate) enum Finding {
     /// A problem. The problems of a readable sentence precede it.
     Problem(Problem),
     /// A readable sentence.
@@ -42,7 +42,10 @@ pub enum Finding {
 
 /// Checks a treebank and reports every problem, trees included, and every readable sentence. Memory does not grow with
 /// the file. Stops early only if the file cannot be read or `report` fails.
-pub fn check<R: BufRead>(mut reader: Reader<R>, mut report: impl FnMut(Finding) -> Result<()>) -> Result<Summary> {
+pub(crate) fn check<R: BufRead>(
+    mut reader: Reader<R>,
+    mut report: impl FnMut(Finding) -> Result<()>,
+) -> Result<Summary> {
     let mut summary = Summary::default();
     while let Some(block) = reader.next_parsed()? {
         let mut problems = block.problems;

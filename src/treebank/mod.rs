@@ -4,6 +4,7 @@
 //! `docs/reference/conllu.md` lists which flaws are errors and which are handled.
 
 mod block;
+#[cfg(feature = "cli")]
 mod check;
 mod id;
 mod lines;
@@ -15,10 +16,12 @@ mod text;
 mod tree;
 mod writer;
 
-pub use check::{Finding, Summary, check};
+#[cfg(feature = "cli")]
+pub(crate) use check::{Finding, Summary, check};
 pub use problem::Problem;
-pub use reader::{Reader, open, read_all, read_trees};
-pub use sentence::{EmptyNode, MultiwordToken, Sentence, Word};
-pub use text::Splits;
-pub use tree::{TreeFault, tree_faults};
+#[cfg(feature = "cli")]
+pub(crate) use reader::open;
+pub use reader::{Reader, read_all, read_trees};
+pub use sentence::{MultiwordToken, Sentence, Word};
+pub(crate) use text::Splits;
 pub use writer::write_sentence;

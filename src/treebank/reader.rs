@@ -18,7 +18,7 @@ pub struct Reader<R> {
 }
 
 /// Opens a treebank; `-` is the standard input.
-pub fn open(path: &Path) -> Result<Reader<Box<dyn BufRead + Send>>> {
+pub(crate) fn open(path: &Path) -> Result<Reader<Box<dyn BufRead + Send>>> {
     if path == Path::new("-") {
         return Ok(Reader::new(Box::new(BufReader::new(io::stdin())), "<stdin>"));
     }

@@ -49,7 +49,7 @@ pub struct MultiwordToken {
 
 /// A node of the enhanced graph that is not in the text, such as `8.1`. The parser ignores it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct EmptyNode {
+pub(crate) struct EmptyNode {
     /// The id of the word it follows, 0 before the first.
     pub after: usize,
     /// Its number among the empty nodes after that word, from 1.
@@ -91,7 +91,7 @@ impl Sentence {
     }
 
     /// The document that starts with this sentence: the value of `# newdoc id = …`, empty for a bare `# newdoc`.
-    pub fn document(&self) -> Option<&str> {
+    pub(crate) fn document(&self) -> Option<&str> {
         let bare = || self.comments.iter().any(|c| c.trim_start_matches('#').trim() == "newdoc").then_some("");
         self.comment("newdoc id").or_else(bare)
     }
@@ -112,7 +112,8 @@ impl Sentence {
     }
 
     /// The nodes of the enhanced graph that are not in the text, in order.
-    pub fn empty_nodes(&self) -> &[EmptyNode] {
+    #[cfg(feature = "cli")]
+    pub(crate) fn empty_nodes(&self) -> &[EmptyNode] {
         &self.empty_nodes
     }
 
@@ -133,7 +134,7 @@ impl Sentence {
 
 impl Word {
     /// A word with a form and nothing else.
-    pub fn new(form: &str) -> Self {
+    pub(crate) fn new(form: &str) -> Self {
         let none = || "_".to_owned();
         let form = one_line(form);
         Self {

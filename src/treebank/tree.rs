@@ -2,7 +2,7 @@
 
 /// A reason why heads are not a tree with a single root. Words are ids, from 1.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum TreeFault {
+pub(crate) enum TreeFault {
     /// No word has head 0.
     NoRoot,
     /// Several words have head 0.
@@ -15,7 +15,7 @@ pub enum TreeFault {
 
 /// Every fault of a sentence's heads. Empty if they form a tree with a single root. `heads[i]` is the head of word `i +
 /// 1`, and no head exceeds the number of words.
-pub fn tree_faults(heads: &[usize]) -> Vec<TreeFault> {
+pub(crate) fn tree_faults(heads: &[usize]) -> Vec<TreeFault> {
     let mut faults = Vec::new();
     let roots: Vec<usize> = (1..=heads.len()).filter(|&word| heads[word - 1] == 0).collect();
     match roots.len() {

@@ -34,8 +34,8 @@ fn in_a_tree_root_is_offered_to_no_other_word_and_no_other_label_to_the_root() {
     let labels = bundle.parser().unwrap().labels().len();
     for rule in rules() {
         let explainer = explainer(&bundle, Decode::Tree, &rule);
-        for analysis in explainer.analyse(&sentences()).unwrap().iter().flatten() {
-            for word in 1..analysis.positions() {
+        for analysis in explainer.parser().analyse(&sentences()).unwrap().iter().flatten() {
+            for word in 1..analysis.parse.heads.len() {
                 let offered = other_labels(&explainer, analysis, word);
                 if analysis.parse.heads[word] == 0 {
                     assert_eq!(offered, [""; 0], "{rule}: the root of a tree is `root`");
@@ -54,9 +54,10 @@ fn in_a_tree_runner_ups_and_flips_are_labels_that_the_word_can_have() {
     for rule in rules() {
         let explainer = explainer(&bundle, Decode::Tree, &rule);
         let sentences = sentences();
-        let analyses = explainer.analyse(&sentences).unwrap();
-        for (sentence, analysis) in sentences.iter().zip(analyses.iter().flatten()) {
-            for edge in explainer.explain_analysis(sentence, analysis, &Options::default()).unwrap().edges {
+        let analyses = explainer.parser().analyse(&sentences).unwrap();
+        let explanations = explainer.explain(&sentences, &Options::default()).unwrap();
+        for (analysis, explanation) in analyses.iter().flatten().zip(explanations.into_iter().flatten()) {
+            for edge in explanation.edges {
                 let second = edge.labelling.runner_up.and_then(|second| second.label);
                 let flip = explainer.flip(analysis, edge.dependent).unwrap().label.map(|set| set.instead);
                 if edge.head == 0 {
@@ -75,8 +76,8 @@ fn greedy_decoding_offers_every_label_to_every_word() {
     let (_sandbox, bundle) = opened();
     for rule in rules() {
         let explainer = explainer(&bundle, Decode::Greedy, &rule);
-        for analysis in explainer.analyse(&sentences()).unwrap().iter().flatten() {
-            for word in 1..analysis.positions() {
+        for analysis in explainer.parser().analyse(&sentences()).unwrap().iter().flatten() {
+            for word in 1..analysis.parse.heads.len() {
                 let mut labels = other_labels(&explainer, analysis, word);
                 labels.push(analysis.parse.labels[word].clone());
                 labels.sort();

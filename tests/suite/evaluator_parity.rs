@@ -6,7 +6,8 @@
 use super::perturb::{Draft, Random};
 use crate::what_is_needed::{EWT, IMST, ROUNDTRIP, UDTOOLS, beside, needs};
 use citree::evaluate::{Score, Scores, evaluate};
-use citree::treebank::{Reader, Sentence, Splits, read_all, write_sentence};
+use citree::internals::splitter;
+use citree::treebank::{Reader, Sentence, read_all, write_sentence};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -227,14 +228,14 @@ fn compare_with_official(files: &[PathBuf]) {
 
 /// The text of a treebank, split into words as learned from its first sentences, each word attached to the previous one.
 fn resplit(gold: &[Sentence]) -> Vec<Sentence> {
-    let splits = Splits::learn(&gold[..gold.len() / 4]);
+    let split = splitter(&gold[..gold.len() / 4]);
     let of_text = gold.iter().map(|sentence| {
-        let mut split = splits.split(sentence.text().unwrap());
-        for (place, word) in split.words_mut().iter_mut().enumerate() {
+        let mut sentence = split(sentence.text().unwrap());
+        for (place, word) in sentence.words_mut().iter_mut().enumerate() {
             word.head = Some(place);
             word.label = if place == 0 { "root" } else { "nmod:poss" }.to_owned();
         }
-        split
+        sentence
     });
     of_text.collect()
 }

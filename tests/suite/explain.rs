@@ -4,10 +4,10 @@ use crate::sandbox::{Sandbox, stderr};
 use crate::what_is_needed::{EWT, beside, needs};
 use citree::config::{Config, Preset};
 use citree::explain::{By, Expected, Explainer, Options};
-use citree::internals::{parser_of_model, side};
+use citree::internals::{edge_row, index, parser_of_model};
 use citree::parse::{Decode, Settings};
 use citree::treebank::{Sentence, read_trees, starter};
-use citree::{Bundle, Rule, Task};
+use citree::{Bundle, Rule};
 use std::path::Path;
 
 /// All three rules, with settings at which near edges count more than far ones.
@@ -35,7 +35,8 @@ fn modes_agree(bundle: &Path, sentences: &[Sentence], decodes: &[Decode]) {
         let fast = bundle.explainer_with(&settings).unwrap();
         let exact = bundle.explainer_with(&Settings { exact: true, ..settings.clone() }).unwrap();
         let parses = parser_of_model(&bundle, &settings).unwrap().parse(sentences).unwrap();
-        let analyses = fast.analyse(sentences).unwrap().into_iter().zip(exact.analyse(sentences).unwrap());
+        let analyses =
+            fast.parser().analyse(sentences).unwrap().into_iter().zip(exact.parser().analyse(sentences).unwrap());
         for (parse, (fast, exact)) in parses.iter().zip(analyses) {
             let (fast, exact) = (fast.unwrap(), exact.unwrap());
             assert_eq!((&parse.heads, &parse.labels), (&fast.parse.heads, &fast.parse.labels));
@@ -85,16 +86,18 @@ fn fast_mode_and_explainable_mode_decide_the_same_with_a_model_of_real_size() {
 #[test]
 fn a_citations_share_is_that_of_its_stored_vector() {
     let sandbox = trained();
+    let bundle = Bundle::open(sandbox.path("t.citree")).unwrap();
     let explainer = explainer(&sandbox, Rule::sum());
-    let sentences = starter::dev();
-    let analyses = explainer.analyse(&sentences[..8]).unwrap();
-    let scale = explainer.bundle().config().scale;
-    let space = explainer.edges().space(Task::Heads);
-    for (sentence, analysis) in sentences.iter().zip(analyses.iter().flatten()) {
-        let explanation = explainer.explain_analysis(sentence, analysis, &Options::default()).unwrap();
+    let sentences = &starter::dev()[..8];
+    let analyses = explainer.parser().analyse(sentences).unwrap();
+    let explanations = explainer.explain(sentences, &Options::default()).unwrap();
+    let scale = bundle.config().scale;
+    let [space, _] = index(bundle.index().unwrap()).spaces();
+    for (analysis, explanation) in analyses.iter().zip(&explanations) {
+        let (analysis, explanation) = (analysis.as_ref().unwrap(), explanation.as_ref().unwrap());
         for edge in &explanation.edges {
-            let side = side(&explainer, Task::Heads, analysis, (edge.dependent, edge.head), None).unwrap();
-            let dot = |row: &[f32]| row.iter().zip(&side.row).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum::<f64>();
+            let own = edge_row(&explainer, analysis, (edge.dependent, edge.head)).unwrap();
+            let dot = |row: &[f32]| row.iter().zip(&own).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum::<f64>();
             let all: f64 = (0..space.count() as u32).map(|edge| dot(space.row(edge).unwrap())).sum();
             let score = scale * all / space.count() as f64;
             assert!((score - edge.attachment.score).abs() < 1e-3 * score.abs(), "{score} {}", edge.attachment.score);
@@ -167,11 +170,11 @@ fn arguments_for_and_against_add_up_to_the_margin() {
     for rule in rules() {
         let explainer = explainer(&sandbox, rule.clone());
         let sentences = starter::dev();
-        let analyses = explainer.analyse(&sentences[..4]).unwrap();
+        let analyses = explainer.parser().analyse(&sentences[..4]).unwrap();
         for (sentence, analysis) in sentences.iter().zip(analyses.iter().flatten()) {
             let words: Vec<String> = sentence.forms().map(str::to_string).collect();
             let predicted = analysis.parse.heads[1];
-            let head = (0..analysis.positions()).find(|&head| head != 1 && head != predicted).unwrap();
+            let head = (0..analysis.parse.heads.len()).find(|&head| head != 1 && head != predicted).unwrap();
             let label = if analysis.parse.labels[1] == "obj" { "nsubj" } else { "obj" };
             for (head, label) in [(head, None), (predicted, Some(label.to_string()))] {
                 let expected = Expected { dependent: 1, head, label };

@@ -4,7 +4,7 @@ use crate::browser::Browser;
 use crate::sandbox::Sandbox;
 use crate::what_is_needed::{BROWSER, needs};
 use citree::Bundle;
-use citree::explain::{By, Explanation, Options, html};
+use citree::explain::{Answer, By, Options, Question, html};
 use citree::treebank::{Reader, Sentence};
 use serde_json::json;
 
@@ -24,16 +24,17 @@ const TREEBANK: &str = "\
 ";
 
 /// Explanations of the sentences by a small model. Of the second sentence, only the first word is explained.
-fn explained(sandbox: &Sandbox) -> Vec<Explanation> {
+fn explained(sandbox: &Sandbox) -> Vec<Answer> {
     sandbox.trained("t.citree");
     let explainer = Bundle::open(sandbox.path("t.citree")).unwrap().explainer().unwrap();
     let sentences: Vec<Sentence> = Reader::new(TREEBANK.as_bytes(), "page").collect::<Result<_, _>>().unwrap();
     let all = Options { count: 4, by: vec![By::Label, By::Prefix(1)], ..Options::default() };
     let first = Options { words: vec![1], ..all.clone() };
     let explain = |sentence: &Sentence, options| {
-        explainer.explain(std::slice::from_ref(sentence), options).unwrap().remove(0).unwrap()
+        let analysis = explainer.parser().analyse(std::slice::from_ref(sentence)).unwrap().remove(0).unwrap();
+        explainer.answer(sentence, &analysis, &Question { options, ..Question::default() }, None).unwrap()
     };
-    vec![explain(&sentences[0], &all), explain(&sentences[1], &first)]
+    vec![explain(&sentences[0], all), explain(&sentences[1], first)]
 }
 
 #[test]
@@ -42,7 +43,7 @@ fn a_reader_opens_edges_by_mouse_keyboard_and_link_and_a_treebank_cannot_run_scr
     let browser = Browser::start();
     let sandbox = Sandbox::new();
     let explained = explained(&sandbox);
-    let page = html::page(&explained, "Two sentences");
+    let page = html::report(&explained, "Two sentences");
     let file = sandbox.path("page.html");
     std::fs::write(&file, &page).unwrap();
 
@@ -58,7 +59,7 @@ fn a_reader_opens_edges_by_mouse_keyboard_and_link_and_a_treebank_cannot_run_scr
     assert!(!browser.shows("#s1-e2 .citations") && !browser.shows("#s1-e5 .citations"));
     browser.click("a.edge[href='#s1-e2'] .label");
     assert!(browser.shows("#s1-e2 .citations mark.dep") && browser.shows("#s1-e2 .citations mark.head"));
-    let edge = &explained[0].edges[1];
+    let edge = &explained[0].explanation.edges[1];
     assert_eq!(edge.attachment.citations.len(), 4);
     let cited = edge.attachment.citations.len() + edge.labelling.citations.len();
     assert_eq!(browser.count("#s1-e2 .citations li"), cited);
@@ -122,7 +123,7 @@ fn even_script_that_escaping_missed_does_not_run() {
     let browser = Browser::start();
     let sandbox = Sandbox::new();
     let hole = "<script>document.title = 'taken'</script><img src=x onerror=\"document.title = 'taken'\">";
-    let page = html::page(&[], "Empty").replace("</main>", &format!("{hole}</main>"));
+    let page = html::report(&[], "Empty").replace("</main>", &format!("{hole}</main>"));
     sandbox.write("page.html", &page);
     browser.open(&sandbox.path("page.html"), "");
     assert_eq!(browser.count("script"), 2);

@@ -2,12 +2,12 @@
 
 use crate::explain::rules;
 use crate::sandbox::{Sandbox, stderr, stdout};
-use citree::evidence::{EdgeId, Side};
+use citree::evidence::EdgeId;
 use citree::explain::{Explainer, FlipSet};
-use citree::internals::{side, weighing};
+use citree::internals::{index, total};
 use citree::parse::{Analysis, Settings};
 use citree::treebank::starter;
-use citree::{Bundle, Evidence, Rule, Task};
+use citree::{Bundle, Evidence, Rule};
 use serde_json::Value;
 use std::collections::HashSet;
 
@@ -15,23 +15,25 @@ use std::collections::HashSet;
 const SENTENCES: usize = 6;
 const WORDS: usize = 5;
 
-/// A decision that can be flipped: the winning side, the side that would win instead, and the flip set.
-struct Flipped {
-    chosen: Side,
-    rival: Side,
+/// A decision about a word that can be flipped: the winning edge or label, what would win instead, and the flip set.
+struct Flipped<'a> {
+    analysis: &'a Analysis,
+    chosen: ((usize, usize), Option<String>),
+    rival: ((usize, usize), Option<String>),
     set: FlipSet,
 }
 
-fn flipped(explainer: &Explainer, analysis: &Analysis, word: usize) -> Vec<Flipped> {
+fn flipped<'a>(explainer: &Explainer, analysis: &'a Analysis, word: usize) -> Vec<Flipped<'a>> {
     let flip = explainer.flip(analysis, word).unwrap();
-    let (head, label) = (analysis.parse.heads[word], analysis.parse.labels[word].as_str());
-    let head_side = |head: usize| side(explainer, Task::Heads, analysis, (word, head), None).unwrap();
-    let label_side = |label: &str| side(explainer, Task::Labels, analysis, (word, head), Some(label)).unwrap();
+    let edge = (word, analysis.parse.heads[word]);
     let of_head = flip.head.map(|set| {
-        let rival = head_side(set.instead.parse().unwrap());
-        Flipped { chosen: head_side(head), rival, set }
+        let rival = ((word, set.instead.parse().unwrap()), None);
+        Flipped { analysis, chosen: (edge, None), rival, set }
     });
-    let of_label = flip.label.map(|set| Flipped { chosen: label_side(label), rival: label_side(&set.instead), set });
+    let of_label = flip.label.map(|set| {
+        let (chosen, rival) = (analysis.parse.labels[word].clone(), set.instead.clone());
+        Flipped { analysis, chosen: (edge, Some(chosen)), rival: (edge, Some(rival)), set }
+    });
     of_head.into_iter().chain(of_label).collect()
 }
 
@@ -42,10 +44,10 @@ fn for_every_flip(check: impl Fn(&Explainer, &Flipped) -> usize) -> Vec<(String,
     let bundle = Bundle::open(sandbox.path("t.citree")).unwrap();
     let checked = rules().map(|rule| {
         let explainer = bundle.explainer_with(&Settings { rule: Some(rule.clone()), ..Settings::default() }).unwrap();
-        let analyses = explainer.analyse(&starter::dev()[..SENTENCES]).unwrap();
+        let analyses = explainer.parser().analyse(&starter::dev()[..SENTENCES]).unwrap();
         let mut checked = 0;
         for analysis in analyses.iter().flatten() {
-            for word in 1..analysis.positions().min(WORDS) {
+            for word in 1..analysis.parse.heads.len().min(WORDS) {
                 checked += flipped(&explainer, analysis, word).iter().map(|one| check(&explainer, one)).sum::<usize>();
             }
         }
@@ -56,7 +58,9 @@ fn for_every_flip(check: impl Fn(&Explainer, &Flipped) -> usize) -> Vec<(String,
 
 /// Whether the chosen side still wins, or ties, under the remaining evidence.
 fn stays(explainer: &Explainer, flipped: &Flipped, left: &Evidence) -> bool {
-    let total = |side| left.total(weighing(explainer), side).unwrap();
+    let total = |(edge, label): &((usize, usize), Option<String>)| {
+        total(explainer, left, flipped.analysis, *edge, label.as_deref()).unwrap()
+    };
     total(&flipped.chosen) >= total(&flipped.rival)
 }
 
@@ -90,13 +94,12 @@ fn no_smaller_set_of_votes_changes_a_decision_where_explain_says_so() {
     let bundle = few_sentences(&sandbox);
     let settings = Settings { rule: Some(Rule::knn(5).unwrap()), ..Settings::default() };
     let explainer = bundle.explainer_with(&settings).unwrap();
-    let edges: Vec<EdgeId> = (0..explainer.edges().accepted())
-        .map(EdgeId::Accepted)
-        .chain((0..explainer.edges().rejected()).map(EdgeId::Rejected))
-        .collect();
+    let all = explainer.evidence().edges();
+    let accepted = (0..all.accepted()).map(EdgeId::Accepted);
+    let edges: Vec<EdgeId> = accepted.chain((0..all.rejected()).map(EdgeId::Rejected)).collect();
     let mut tried = [0; 4];
-    for analysis in explainer.analyse(&starter::dev()[..12]).unwrap().iter().flatten() {
-        for one in (1..analysis.positions()).flat_map(|word| flipped(&explainer, analysis, word)) {
+    for analysis in explainer.parser().analyse(&starter::dev()[..12]).unwrap().iter().flatten() {
+        for one in (1..analysis.parse.heads.len()).flat_map(|word| flipped(&explainer, analysis, word)) {
             let size = one.set.edges;
             assert!(one.set.smallest == (size <= 3), "{size}");
             if size > 3 || tried[size] >= [9, 9, 9, 1][size] {
@@ -141,8 +144,8 @@ fn a_set_of_sentences_flips_the_decision_and_one_sentence_fewer_does_not() {
 fn if_no_sentence_set_is_found_the_sentences_of_the_edges_do_not_flip_the_decision_either() {
     for_every_flip(|explainer, flipped| {
         let sentence = |edge: &EdgeId| match *edge {
-            EdgeId::Accepted(edge) => explainer.edges().record(edge).unwrap().sentence,
-            EdgeId::Rejected(edge) => explainer.edges().index().contrasts().unwrap().record(edge).unwrap().0,
+            EdgeId::Accepted(edge) => explainer.evidence().edges().edge(edge).unwrap().0.sentence,
+            EdgeId::Rejected(edge) => index(explainer.evidence().edges()).contrasts().unwrap().record(edge).unwrap().0,
         };
         let sentences: HashSet<u32> = flipped.set.removed.iter().map(sentence).collect();
         let left = explainer.evidence().without(|_, sentence| sentences.contains(&sentence));
@@ -193,8 +196,8 @@ fn a_head_that_the_tree_forces_is_called_forced_and_has_no_flip_set() {
     for rule in rules() {
         let explainer = bundle.explainer_with(&Settings { rule: Some(rule.clone()), ..Settings::default() }).unwrap();
         let mut forced = 0;
-        for analysis in explainer.analyse(&starter::dev()).unwrap().iter().flatten() {
-            for word in 1..analysis.positions() {
+        for analysis in explainer.parser().analyse(&starter::dev()).unwrap().iter().flatten() {
+            for word in 1..analysis.parse.heads.len() {
                 let [heads, _] = explainer.others(analysis, word, 1).unwrap();
                 if forced == 10 || heads.first().is_none_or(|best| best.margin >= 0.0) {
                     continue;

@@ -2,8 +2,8 @@
 
 use crate::sandbox::Sandbox;
 use citree::Bundle;
-use citree::config::Aggregate;
 use citree::internals::{heads_in_both_modes, labels_in_both_modes};
+use citree::rule::Aggregate;
 use citree::treebank::starter;
 
 fn bundle() -> (Sandbox, Bundle) {

@@ -5,19 +5,20 @@
 use super::perturb::Random;
 use crate::what_is_needed::{EWT, IMST, beside, needs};
 use citree::evaluate::evaluate;
-use citree::treebank::{Sentence, Splits, read_all};
+use citree::internals::splitter;
+use citree::treebank::{Sentence, read_all};
 use std::path::Path;
 
 /// The F1 of words when the text of a dev file is split as learned from the train file.
 fn word_f1(treebank: &str, code: &str) -> f64 {
     let folder = beside(treebank);
     let read = |part: &str| read_all(&folder.join(format!("{code}-ud-{part}.conllu"))).unwrap();
-    let (splits, gold) = (Splits::learn(&read("train")), read("dev"));
+    let (split, gold) = (splitter(&read("train")), read("dev"));
     let attach_to_root = |mut sentence: Sentence| {
         sentence.words_mut().iter_mut().for_each(|word| word.head = Some(0));
         sentence
     };
-    let system: Vec<Sentence> = gold.iter().map(|s| attach_to_root(splits.split(s.text().unwrap()))).collect();
+    let system: Vec<Sentence> = gold.iter().map(|s| attach_to_root(split(s.text().unwrap()))).collect();
     let scores = evaluate(&gold, &system).unwrap();
     println!("{treebank}: tokens {:.4}, words {:.4}", scores.tokens.f1, scores.words.f1);
     scores.words.f1
@@ -40,7 +41,7 @@ fn turkish_text_is_split_as_in_imst() {
 #[test]
 fn no_character_of_any_line_is_lost() {
     let starter = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/treebank/starter/train.conllu");
-    let splits = Splits::learn(&read_all(&starter).unwrap());
+    let split = splitter(&read_all(&starter).unwrap());
     let pieces = [
         "don't",
         "Zoe’s",
@@ -77,7 +78,7 @@ fn no_character_of_any_line_is_lost() {
     let mut random = Random(7);
     for _ in 0..3000 {
         let line: String = (0..random.below(12)).map(|_| pieces[random.below(pieces.len())]).collect();
-        let sentence = splits.split(&line);
+        let sentence = split(&line);
         let mut surface = String::new();
         let mut next = 1;
         while let Some(word) = sentence.words().get(next - 1) {
@@ -92,5 +93,5 @@ fn no_character_of_any_line_is_lost() {
 #[test]
 fn a_line_of_a_megabyte_without_a_space_is_split_like_any_other() {
     let line = "a.b-".repeat(1 << 18);
-    assert!(Splits::learn(&[]).split(&line).words().len() > 1 << 18);
+    assert!(splitter(&[])(&line).words().len() > 1 << 18);
 }

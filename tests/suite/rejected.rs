@@ -3,10 +3,10 @@
 use crate::frozen::thawed;
 use crate::sandbox::{Sandbox, stderr, stdout};
 use citree::explain::{Citation, Explanation, Options};
-use citree::internals::side;
+use citree::internals::{edge_row, index};
 use citree::parse::{Decode, Settings};
 use citree::treebank::starter;
-use citree::{Bundle, Rule, Task};
+use citree::{Bundle, Rule};
 use serde_json::Value;
 
 fn run(sandbox: &Sandbox, arguments: &[&str]) -> String {
@@ -26,7 +26,7 @@ fn trained() -> (Sandbox, Bundle) {
 fn no_rejected_edge_is_a_gold_edge_and_every_word_has_its_share_of_them() {
     let (_sandbox, bundle) = trained();
     let edges = bundle.index().unwrap();
-    let contrasts = edges.index().contrasts().unwrap();
+    let contrasts = index(edges).contrasts().unwrap();
     let mut per_word = std::collections::BTreeMap::new();
     for number in 0..edges.rejected() {
         let (sentence, [dependent, head]) = contrasts.record(number).unwrap();
@@ -50,7 +50,7 @@ fn rejected_edges_are_the_wrong_heads_that_the_parser_ranks_highest() {
     let settings = Settings { decode: Decode::Greedy, rule: Some(Rule::sum()), ..Settings::default() };
     let explainer = bundle.explainer_with(&settings).unwrap();
     let edges = bundle.index().unwrap();
-    let contrasts = edges.index().contrasts().unwrap();
+    let contrasts = index(edges).contrasts().unwrap();
     let train = starter::train();
     let (mut same, mut all) = (0, 0);
     for number in 0..edges.rejected() {
@@ -59,7 +59,7 @@ fn rejected_edges_are_the_wrong_heads_that_the_parser_ranks_highest() {
             break;
         }
         let analysis =
-            explainer.analyse(&train[sentence as usize..=sentence as usize]).unwrap().pop().flatten().unwrap();
+            explainer.parser().analyse(&train[sentence as usize..=sentence as usize]).unwrap().pop().flatten().unwrap();
         let gold = train[sentence as usize].words()[dependent as usize - 1].head.unwrap();
         let [others, _] = explainer.others(&analysis, dependent as usize, 99).unwrap();
         let chosen = analysis.parse.heads[dependent as usize];
@@ -100,7 +100,7 @@ fn with_graphs() -> (Sandbox, Bundle) {
     let (sandbox, bundle) = trained();
     bundle.build_index(&starter::train(), &|_| {}).unwrap();
     let bundle = Bundle::open(sandbox.path("t.citree")).unwrap();
-    let manifest = bundle.index().unwrap().index().manifest().clone();
+    let manifest = index(bundle.index().unwrap()).manifest().clone();
     assert!(manifest.spaces[0].graph.is_some() && manifest.contrasts.unwrap().space.graph.is_some());
     (sandbox, bundle)
 }
@@ -136,19 +136,20 @@ fn votes_found_by_the_graph_are_those_of_a_scan_but_for_the_stated_recall() {
 #[test]
 fn similarities_of_citations_are_those_of_the_stored_rows_and_votes_carry_the_whole_decision() {
     let (_sandbox, bundle) = with_graphs();
-    let index = bundle.index().unwrap();
+    let index = index(bundle.index().unwrap());
+    let [heads, _] = index.spaces();
     let (mut against, mut checked) = (0, 0);
     let settings = Settings { decode: Decode::Greedy, rule: Some(Rule::knn(20).unwrap()), ..Settings::default() };
     let explainer = bundle.explainer_with(&settings).unwrap();
-    let analyses = explainer.analyse(&starter::dev()[..30]).unwrap();
+    let analyses = explainer.parser().analyse(&starter::dev()[..30]).unwrap();
     let explanations = explained(&bundle, Rule::knn(20).unwrap(), false);
     for (analysis, explanation) in analyses.iter().flatten().zip(&explanations) {
         for edge in &explanation.edges {
             let rationale = &edge.attachment;
-            let row = side(&explainer, Task::Heads, analysis, (edge.dependent, edge.head), None).unwrap().row;
+            let row = edge_row(&explainer, analysis, (edge.dependent, edge.head)).unwrap();
             let stored = |one: &Citation| match one.gold_head {
-                Some(_) => index.index().contrasts().unwrap().space().similarity(&row, one.edge),
-                None => index.space(Task::Heads).similarity(&row, one.edge),
+                Some(_) => index.contrasts().unwrap().space().similarity(&row, one.edge),
+                None => heads.similarity(&row, one.edge),
             };
             for one in rationale.citations.iter().chain(&rationale.against) {
                 assert!((stored(one).unwrap() - one.similarity).abs() < 1e-4, "{one:?}");
@@ -169,7 +170,7 @@ fn similarities_of_citations_are_those_of_the_stored_rows_and_votes_carry_the_wh
         }
     }
     assert!(checked > 100 && against > 10, "{checked} {against}");
-    assert!(index.space(Task::Heads).count() > 2000);
+    assert!(heads.count() > 2000);
 }
 
 #[test]
@@ -213,7 +214,8 @@ fn left_out_sentences_take_their_rejected_edges_with_them() {
     let settings = Settings { rule: Some(Rule::knn(20).unwrap()), ..Settings::default() };
     let explainer = bundle.explainer_with(&settings).unwrap();
     let fewer = explainer.without(|sentence| sentence < 30).unwrap();
-    let ids: Vec<String> = (0..30).map(|n| explainer.edges().sentence(n).unwrap().sent_id.to_string()).collect();
+    let ids: Vec<String> =
+        (0..30).map(|n| explainer.evidence().edges().sentence(n).unwrap().sent_id.to_string()).collect();
     for explanation in fewer.explain(&starter::dev()[..10], &Options::default()).unwrap().into_iter().flatten() {
         for edge in explanation.edges {
             let cited = edge.attachment.citations.iter().chain(&edge.attachment.against);

@@ -5,7 +5,7 @@ use candle_core::Device;
 use citree::Pretrained;
 use citree::config::{Config, Preset};
 use citree::evidence::Step;
-use citree::train::{Flow, Observer, Plan, Silent, Start, StepReport, train};
+use citree::train::{Flow, Observer, Plan, Start, StepReport, train};
 use citree::treebank::starter;
 use std::path::Path;
 use std::process::{Child, Stdio};
@@ -118,17 +118,17 @@ fn a_run_stopped_in_its_first_epoch_resumes_to_the_result_of_an_undisturbed_one(
         let plan = Plan { config: &config, pretrained: &none, train: &train_set, dev: &dev, device: &device };
         train(&plan, bundle, start, observer).unwrap()
     };
-    let trained = run(&whole, Start::Fresh, &mut Silent).unwrap();
+    let trained = run(&whole, Start::Fresh, &mut ()).unwrap();
     assert!(run(&stopped, Start::Fresh, &mut AtOnce).is_none());
     assert!(run(&stopped, Start::Resume, &mut AtOnce).is_none());
-    run(&stopped, Start::Resume, &mut Silent).unwrap();
+    run(&stopped, Start::Resume, &mut ()).unwrap();
     assert!(model_files(&whole) == model_files(&stopped));
 
     // A run that starts from another model can be resumed too.
     let tuned = [sandbox.path("tuned.citree"), sandbox.path("tuned-stopped.citree")];
-    run(&tuned[0], Start::From(&trained), &mut Silent).unwrap();
+    run(&tuned[0], Start::From(&trained), &mut ()).unwrap();
     assert!(run(&tuned[1], Start::From(&trained), &mut AtOnce).is_none());
-    run(&tuned[1], Start::Resume, &mut Silent).unwrap();
+    run(&tuned[1], Start::Resume, &mut ()).unwrap();
     assert!(model_files(&tuned[0]) == model_files(&tuned[1]));
     assert!(model_files(&tuned[0]) != model_files(&whole));
 }

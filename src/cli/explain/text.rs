@@ -4,7 +4,7 @@ use super::Answer;
 use super::style::Style;
 use crate::cli::{arcs, columns};
 use crate::explain::wording::{
-    self, MOST_OF_ALL, UNUSUAL_SHARES, completeness, coverage, fixed, has_unusual_shares, percent, signed,
+    self, MOST_OF_ALL, UNUSUAL_SHARES, completeness, fixed, has_unusual_shares, percent, signed,
 };
 use crate::explain::{Contrast, EdgeExplanation, Explanation, Flip, FlipSet, Rationale, Repeats, WhyNot, repeats};
 use crate::parse::Parse;
@@ -114,7 +114,7 @@ impl<W: Write> Page<'_, W> {
             }
             Some(_) => {}
         }
-        self.wrapped("    ", &coverage(rationale, rival.as_deref()))?;
+        self.wrapped("    ", &rationale.in_words(rival.as_deref()))?;
         if let Some(votes) = wording::votes(rationale) {
             self.wrapped("    ", &votes)?;
         }

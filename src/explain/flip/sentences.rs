@@ -6,8 +6,8 @@ use crate::explain::Explainer;
 use std::collections::{HashMap, HashSet};
 
 impl Explainer {
-    /// Sentences whose removal flips the decision: those first that contribute most to it, or else those of the edges
-    /// that do. By a mean, a sentence that contributes can also hold the others back.
+    /// Sentences whose removal flips the decision: those that contribute most or, if that fails, those of the removed
+    /// edges. Under a mean, removing a sentence with a positive contribution can raise the mean of the others.
     pub(super) fn sentence_set(&self, chosen: &Side, rival: &Side, removed: &[EdgeId]) -> Result<Option<Vec<u32>>> {
         let sentence = |edge: EdgeId| self.edges().sentence_of(edge);
         let mut parts: HashMap<u32, f64> = HashMap::new();
@@ -15,7 +15,7 @@ impl Explainer {
             let Some(sentence) = sentence(edge) else { continue };
             *parts.entry(sentence).or_default() += part;
         }
-        // The further the order is followed, the less is left of the lead, up to the first sentence against it.
+        // Only positive contributions: removing more of them lowers the margin further.
         let mut order: Vec<(u32, f64)> = parts.into_iter().filter(|(_, part)| *part > 0.0).collect();
         order.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
         let by_part: Vec<u32> = order.into_iter().map(|(sentence, _)| sentence).collect();
@@ -28,7 +28,7 @@ impl Explainer {
         self.first_sentences(of_edges.collect(), chosen, rival)
     }
 
-    /// As many of the first sentences as flip the decision, while one fewer does not; `None` if not even all do.
+    /// The shortest prefix of the sentences that flips the decision, by bisection; `None` if not even all of them do.
     fn first_sentences(&self, mut order: Vec<u32>, chosen: &Side, rival: &Side) -> Result<Option<Vec<u32>>> {
         let flips = |number: usize| -> Result<bool> {
             let gone: HashSet<u32> = order[..number].iter().copied().collect();

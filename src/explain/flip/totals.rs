@@ -1,4 +1,4 @@
-//! Flip sets under rules by which every training edge counts: which contributions would have to be missing.
+//! Flip sets under rules by which every training edge counts.
 
 use crate::config::Aggregate;
 use crate::error::Result;
@@ -7,7 +7,8 @@ use crate::explain::Explainer;
 use crate::rule::{Context, Totals};
 
 impl Explainer {
-    /// Few edges whose removal turns a ratio of accepted to rejected edges around: those first that hold the lead most.
+    /// A small set of edges whose removal flips a ratio of accepted to rejected edges. Edges that support the margin most are
+    /// removed first.
     pub(super) fn by_ratio(&self, chosen: &Side, rival: &Side) -> Result<Option<Vec<EdgeId>>> {
         let (evidence, by) = (&self.evidence, self.parser.by());
         let rule = by.rule.of(chosen.task);
@@ -29,7 +30,7 @@ impl Explainer {
             })
             .collect();
         order.sort_by(|a, b| b.2.total_cmp(&a.2).then(a.0.cmp(&b.0)));
-        // Added up from the end, so that nothing is lost by taking large numbers away from each other.
+        // Added up from the end, because subtracting large numbers loses precision.
         let mut left = [Totals::default(); 2];
         let mut from = None;
         for (at, (edge, parts, _)) in order.iter().enumerate().rev() {
@@ -46,8 +47,8 @@ impl Explainer {
         Ok(from.map(|at| order[..at].iter().map(|(edge, ..)| *edge).collect()))
     }
 
-    /// The fewest edges of two labels: the most similar ones of the chosen label and the least similar ones of the other,
-    /// as few of both together as possible.
+    /// The fewest edges of two labels together: the most similar ones of the chosen label and the least similar ones of the
+    /// other.
     pub(super) fn by_means(&self, chosen: &Side, rival: &Side) -> Result<Option<Vec<EdgeId>>> {
         let (evidence, by) = (&self.evidence, self.parser.by());
         let by_mean = by.scale.aggregate == Aggregate::Mean;
@@ -65,7 +66,7 @@ impl Explainer {
         };
         let (own, mut other) = (sorted(chosen)?, sorted(rival)?);
         other.reverse();
-        // What is left after taking the first so many away.
+        // The score that is left after removing the first n edges, for every n.
         let left = |weights: &[(EdgeId, f64)]| -> Vec<f64> {
             let mut rest: f64 = weights.iter().map(|(_, weight)| weight).sum();
             let mut left = vec![rest];
@@ -81,7 +82,7 @@ impl Explainer {
         };
         let (own_left, other_left) = (left(&own), left(&other));
         let mut best: Option<(usize, usize)> = None;
-        // Less of the other has to go the more of the own is gone.
+        // The more edges of the chosen label are removed, the fewer of the other need to be.
         let mut taken = other.len().saturating_sub(1);
         for (gone, own_score) in own_left.iter().enumerate() {
             if *own_score >= other_left[taken] {
@@ -100,10 +101,10 @@ impl Explainer {
     }
 }
 
-/// The fewest parts whose removal leaves less than nothing, largest first; `None` if none do.
+/// The fewest parts, largest first, without which the sum is below zero; `None` if there are none.
 pub(super) fn shortest_prefix<E: Copy + Ord>(mut parts: Vec<(E, f64)>) -> Option<Vec<E>> {
     parts.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
-    // Added up from the end, so that nothing is lost by taking large numbers away from each other.
+    // Added up from the end, because subtracting large numbers loses precision.
     let mut rest = 0.0;
     let mut from = None;
     for (at, (_, part)) in parts.iter().enumerate().rev() {
@@ -112,7 +113,7 @@ pub(super) fn shortest_prefix<E: Copy + Ord>(mut parts: Vec<(E, f64)>) -> Option
             from = Some(at);
         }
     }
-    // Everything up to the first place from which the rest is below zero has to go.
+    // `from` is the first place from which the rest is below zero. All parts before it are removed.
     from.map(|at| parts[..at].iter().map(|(edge, _)| *edge).collect())
 }
 

@@ -1,7 +1,7 @@
-//! Flip sets under rules by which the nearest edges vote: which votes would have to be missing for another outcome.
+//! Flip sets under rules by which the nearest edges vote.
 //!
-//! A vote that goes makes room for the next nearest edge, so a set is found by taking votes away one by one. Sets of one
-//! and of two are found by trying all of them. All votes are of the certainly nearest edges.
+//! When a vote is removed, the next nearest edge votes instead. So the search removes votes one by one. Sets of one and of
+//! two are found by trying all of them. Votes are always those of the exact nearest edges.
 
 use crate::error::Result;
 use crate::evidence::{EdgeId, Neighbors, Side};
@@ -9,17 +9,17 @@ use crate::explain::Explainer;
 use citree_index::Hit;
 use std::collections::HashSet;
 
-/// Votes that are taken away before the search for a set is given up.
+/// The most votes that the search removes before it gives up.
 pub(in crate::explain) const MOST_REMOVED: usize = 500;
-/// A set of so many has no smaller one: all sets of one and of two were tried. Only a vote for the chosen side or one
-/// against the rival can change the outcome by going.
+/// No smaller set exists for a set of this size or less, because all sets of one and of two were tried. Only removing a
+/// vote for the chosen side or against the rival can change the outcome.
 pub(super) const SURELY_SMALLEST: usize = 3;
-/// Larger sets are not tried without each of their members.
+/// Larger sets are not reduced by trying them without each member.
 const THINNED: usize = 64;
-/// With more voters not all pairs of them are tried.
+/// With more voters, sets of one and of two are not all tried.
 pub(super) const MOST_IN_PAIRS: usize = 64;
 
-/// The edges nearest to a side, more of them than vote.
+/// The edges nearest to a side, including the next ones that do not vote yet.
 struct Voters<'a> {
     side: &'a Side,
     accepted: Vec<Hit>,
@@ -27,8 +27,8 @@ struct Voters<'a> {
 }
 
 impl Explainer {
-    /// A small set of training edges without which the vote falls for a rival; `None` if none of fewer than `below` is
-    /// found.
+    /// A small set of training edges without which the rival wins the vote; `None` if none with fewer than `below` edges
+    /// is found.
     pub(super) fn by_votes(
         &self,
         count: usize,
@@ -36,7 +36,7 @@ impl Explainer {
         rival: &Side,
         below: Option<usize>,
     ) -> Result<Option<Vec<EdgeId>>> {
-        // A larger set loses a few of its members when it is thinned.
+        // A larger set can lose members when it is reduced.
         let most = below.map_or(MOST_REMOVED, |below| (2 * below).min(MOST_REMOVED));
         let sides = [self.voters(chosen, count)?, self.voters(rival, count)?];
         let lead = |gone: &HashSet<EdgeId>| self.lead(&sides, count, gone);
@@ -71,7 +71,7 @@ impl Explainer {
             }
         }
         if removed.len() <= THINNED {
-            // What went early can be unnecessary by now. The last one is needed.
+            // Votes that were removed early can be unnecessary now. The last one is needed.
             for edge in removed.clone() {
                 gone.remove(&edge);
                 if lead(&gone)? < 0.0 {
@@ -93,7 +93,7 @@ impl Explainer {
             }
         }
         for &edge in &votes {
-            // What takes its place can be the second.
+            // The second can be the edge that votes in its place.
             let with_next = self.votes(sides, count, &HashSet::from([edge]));
             for &second in with_next.iter().filter(|second| **second > edge || !votes.contains(second)) {
                 if self.lead(sides, count, &HashSet::from([edge, second]))? < 0.0 {

@@ -7,10 +7,10 @@ use crate::explain::wording::{self, MOST_IS_MISSING, MOST_OF_ALL};
 use crate::explain::{Answer, Contrast, EdgeExplanation, Explanation, Flip, FlipSet, WhyNot};
 use crate::task::Task;
 
-/// Edges and sentences of a set that are named.
+/// The most edges and sentences of a set that are named.
 const NAMED: usize = 5;
 
-/// All answers about a sentence in a file; nothing where nothing was asked.
+/// All answers about a sentence in a file; empty if nothing was asked.
 pub(super) fn answers(answer: &Answer) -> String {
     let explanation = &answer.explanation;
     let mut html = String::new();
@@ -30,10 +30,10 @@ pub(super) fn answers(answer: &Answer) -> String {
     if html.is_empty() { html } else { format!("<section class=\"answers\">\n{html}</section>\n") }
 }
 
-/// Why a decision about a word fell as it did, and not as somebody expected.
+/// Why a decision about a word differs from the expected one.
 pub(super) fn contrasts(words: &[String], why: &WhyNot, linked: bool) -> String {
     let word = Name::of_word(words, why.dependent).html();
-    // A head is named by its id and form; here its form is enough, unless it comes twice.
+    // A head is named by its id and form. Here its form is enough, unless the sentence has that form twice.
     let head = |name: &str| {
         let id = name.split(' ').next().and_then(|id| id.parse().ok()).unwrap_or_default();
         Name::of_word(words, id).html()

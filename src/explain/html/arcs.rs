@@ -5,13 +5,13 @@ use super::tree::Tree;
 use super::wording::escape;
 use super::{Links, anchor, rows};
 
-/// A drawing wider than this, which is the width of the page, is made from top to bottom instead.
+/// The width of the page. A wider tree is drawn from top to bottom instead.
 const WIDEST: f32 = 1140.0;
 
 /// Room for words and their numbers, below all arcs.
 const BOTTOM: f32 = 48.0;
 
-/// The style of a drawing that stands by itself.
+/// The style of a standalone drawing.
 const STYLE: &str = include_str!("svg.css");
 
 /// Draws a sentence inside a page.
@@ -83,7 +83,7 @@ fn edge(tree: &Tree<'_>, layout: &Layout, word: usize) -> String {
     )
 }
 
-/// What is drawn of an edge as a link to its explanation, where there is one.
+/// Wraps the drawing of an edge into a link to its explanation, if there is one.
 pub(super) fn linked(tree: &Tree<'_>, links: Links<'_>, word: usize, drawing: &str) -> String {
     let shade = tree.shade(word);
     let spoken = escape(&tree.spoken(word));
@@ -99,7 +99,7 @@ pub(super) fn linked(tree: &Tree<'_>, links: Links<'_>, word: usize, drawing: &s
             "<g class=\"edge silent {shade}\" role=\"img\" aria-label=\"{spoken}; not explained here\">\
              <title>{spoken}; not explained here</title>{drawing}</g>\n"
         ),
-        // Where it leads to, the page knows.
+        // The script of the page handles the click.
         #[cfg(feature = "serve")]
         Links::Page => format!(
             "<a class=\"edge {shade}\" href=\"#\" data-edge=\"{word}\" aria-expanded=\"false\" aria-label=\"{spoken}\">\

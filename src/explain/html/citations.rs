@@ -4,29 +4,29 @@ use super::wording::{escape, isolated, percent};
 use crate::explain::wording::{count, fixed, really, signed};
 use crate::explain::{Citation, Repeats, repeats};
 
-/// Citations that are seen at once; the others open.
+/// The number of citations shown at once. The others can be opened.
 const SEEN: usize = 5;
-/// Most words of a sentence that are shown whole.
+/// The most words of a sentence that is shown whole.
 const WHOLE: usize = 24;
-/// Of a longer one: words around the edge, and words beside an end where many lie between.
+/// In a longer sentence: words around the edge, and words beside each end if many are between them.
 const AROUND: usize = 5;
 
-/// What is said of each citation.
+/// The figure shown with each citation.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Part {
     /// Its share of the evidence.
     Share,
-    /// What it brings to a margin.
+    /// Its contribution to a margin.
     Contribution { margin: f64 },
 }
 
-/// Citations as a list; with ways to their sentences if `linked`.
+/// Citations as a list, with links to their sentences if `linked`.
 pub(super) fn citations(citations: &[Citation], part: Part, linked: bool) -> String {
     let items = repeats(citations).iter().map(|one| citation(one, part, linked)).collect();
     list(items)
 }
 
-/// A list of which the first are seen at once.
+/// A list whose first entries are shown at once.
 pub(super) fn list(items: Vec<String>) -> String {
     let list = |items: &[String], start: usize| match start {
         0 => format!("<ol class=\"citations\">\n{}</ol>\n", items.concat()),
@@ -47,7 +47,7 @@ pub(super) fn list(items: Vec<String>) -> String {
 fn citation(repeats: &Repeats<'_>, part: Part, linked: bool) -> String {
     let Citation { source, dependent, head, label, similarity, .. } = repeats.first;
     let document = match source.document.as_str() {
-        // Many treebanks name sentences after their documents: once is enough.
+        // Many treebanks name sentences after their documents. The name is shown once.
         document if source.sent_id.starts_with(document) => String::new(),
         document => format!("<span>document {}</span>", isolated(document)),
     };
@@ -70,7 +70,7 @@ fn citation(repeats: &Repeats<'_>, part: Part, linked: bool) -> String {
         .all()
         .map(|one| {
             let (edge, sent_id) = (one.edge, one.source.sent_id.as_str());
-            // A rejected edge has a number of another kind, so the way leads to the word alone.
+            // A rejected edge is no edge of the gold tree, so the link names the word alone.
             source_of(sent_id, linked.then_some((one.gold_head.is_none().then_some(edge), one.dependent)))
         })
         .collect();
@@ -83,7 +83,7 @@ fn citation(repeats: &Repeats<'_>, part: Part, linked: bool) -> String {
     )
 }
 
-/// The name of a training sentence, with the way to it where an edge and a word of it are given.
+/// The name of a training sentence, with a link to it if an edge and a word of it are given.
 pub(super) fn source_of(sent_id: &str, edge: Option<(Option<u32>, usize)>) -> String {
     let name = isolated(if sent_id.is_empty() { "its sentence" } else { sent_id });
     match edge {

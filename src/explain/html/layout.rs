@@ -1,4 +1,4 @@
-//! Where words, arcs and labels go, so that arcs pass over each other and every label has room.
+//! The layout of words, arcs and labels: arcs pass over each other and every label has room.
 
 use super::Tree;
 use unicode_segmentation::UnicodeSegmentation;
@@ -7,28 +7,28 @@ use unicode_segmentation::UnicodeSegmentation;
 const TOP: f32 = 54.0;
 /// Space at both ends.
 const MARGIN: f32 = 14.0;
-/// Between the ends of two arcs at the same word.
+/// The distance between the ends of two arcs at the same word.
 const STEP: f32 = 8.0;
 /// The radius of an arc's corners.
 const CORNER: f32 = 10.0;
 
-/// Where everything is; vectors have a place for ROOT at 0.
+/// The positions of everything. Vectors have an entry for ROOT at 0.
 pub(super) struct Layout {
     pub(super) heads: Vec<usize>,
-    /// What is written on each arc.
+    /// The label of each arc.
     pub(super) labels: Vec<String>,
-    /// How wide each label is.
+    /// The width of each label.
     pub(super) pills: Vec<f32>,
-    /// How wide each word is.
+    /// The width of each word.
     pub(super) widths: Vec<f32>,
     /// The middle of each word.
     pub(super) centers: Vec<f32>,
-    /// How many arcs each arc is above, itself included.
+    /// The level of each arc, 1 for the lowest.
     levels: Vec<usize>,
-    /// Where each word's arc stands: at its head, at the word.
+    /// The ends of each word's arc: at its head, at the word.
     pub(super) feet: Vec<(f32, f32)>,
     level_height: f32,
-    /// Where arcs end, from the top.
+    /// The distance of the ends of arcs from the top.
     pub(super) base: f32,
     pub(super) width: f32,
     /// Whether the sentence runs from right to left.
@@ -48,7 +48,7 @@ impl Layout {
         let mut centers = vec![MARGIN; n];
         for word in 1..n {
             let beside = centers[word - 1] + (widths[word - 1] + widths[word]) / 2.0 + 8.0;
-            // Every label finds room between the two words of its edge.
+            // Every label fits between the two words of its edge.
             let room = |dependent: &usize| {
                 let other = heads[*dependent].min(*dependent);
                 centers[other] + pills[*dependent] + 2.0 * CORNER + (spread(other) + spread(word)) / 2.0
@@ -77,12 +77,12 @@ impl Layout {
         Self { heads, labels, pills, widths, centers, levels, feet, level_height, base, width, mirrored }
     }
 
-    /// A place counted from where the sentence starts, counted from the left.
+    /// Converts a position from the start of the sentence to one from the left.
     pub(super) fn x(&self, from_start: f32) -> f32 {
         if self.mirrored { self.width - from_start } else { from_start }
     }
 
-    /// The path from a word's head up, over and down to the word; and the middle of its highest part.
+    /// The path from a word's head to the word, and the middle of its highest part.
     pub(super) fn arc(&self, word: usize) -> (String, f32, f32) {
         let (from, to) = (self.x(self.feet[word].0), self.x(self.feet[word].1));
         let (base, y) = (self.base, self.base - self.levels[word] as f32 * self.level_height);
@@ -109,7 +109,7 @@ pub(super) fn ends(heads: &[usize]) -> Vec<Vec<usize>> {
         }
     }
     for (word, ends) in ends.iter_mut().enumerate() {
-        // To the left the short ones first, then what comes from ROOT, then to the right the long ones first.
+        // Arcs to the left, short ones first; then the arc from ROOT; then arcs to the right, long ones first.
         ends.sort_by_key(|&dependent| {
             let other = if dependent == word { heads[dependent] } else { dependent };
             match other {
@@ -122,7 +122,7 @@ pub(super) fn ends(heads: &[usize]) -> Vec<Vec<usize>> {
     ends
 }
 
-/// How high each arc must be to pass over all shorter ones that it meets.
+/// The level that each arc needs to pass over all shorter arcs that it overlaps.
 pub(super) fn levels(heads: &[usize]) -> Vec<usize> {
     let span = |dependent: usize| (dependent.min(heads[dependent]), dependent.max(heads[dependent]));
     let mut arcs: Vec<usize> = (1..heads.len()).filter(|&dependent| heads[dependent] > 0).collect();
@@ -136,7 +136,7 @@ pub(super) fn levels(heads: &[usize]) -> Vec<usize> {
     levels
 }
 
-/// About how wide a text is; nothing here can measure it, so rather too wide.
+/// Estimates the width of a text. Nothing here can measure it, so the estimate is generous.
 pub(crate) fn text_width(text: &str, size: f32) -> f32 {
     let em = |grapheme: &str| match grapheme.chars().next() {
         Some('\u{1100}'..='\u{115f}' | '\u{2e80}'..='\u{a4cf}' | '\u{ac00}'..='\u{d7a3}' | '\u{f900}'..='\u{faff}') => {
@@ -174,9 +174,9 @@ mod tests {
 
     #[test]
     fn arcs_at_a_word_stand_beside_each_other_in_an_order_without_crossing() {
-        // 2 is the root, with 1 to its left and 3 and 4 to its right: the longer of these starts further left.
+        // 2 is the root, with 1 to its left and 3 and 4 to its right. The longer of the right arcs starts further left.
         assert_eq!(ends(&[0, 2, 0, 2, 2])[2], [1, 2, 4, 3]);
-        // 2 hangs from 4, over its own 3.
+        // 4 is the head of 2, and 2 is the head of 3.
         assert_eq!(ends(&[0, 2, 4, 2, 0])[2], [1, 2, 3]);
     }
 

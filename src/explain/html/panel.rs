@@ -3,14 +3,14 @@
 use super::anchor;
 use super::citations::{Part, citations};
 use super::wording::{Name, escape, isolated, percent};
-use crate::explain::wording::{self, UNUSUAL_SHARES, completeness, coverage, has_unusual_shares, number, signed};
+use crate::explain::wording::{self, UNUSUAL_SHARES, completeness, has_unusual_shares, number, signed};
 use crate::explain::{EdgeExplanation, Explanation, Group, Rationale, RollUp, RunnerUp};
 
-/// What the marks in citations mean.
+/// The legend of the marks in citations.
 pub(super) const MARKS: &str = "<mark class=\"dep\">dependent</mark> and <mark class=\"head\">head</mark>";
 
-/// What the served page offers beyond a file: what else could have been chosen, likeliest first, each with a way to ask
-/// why it was not.
+/// What the served page offers beyond a file: the alternatives, most probable first, each with a button that asks why it
+/// was not chosen.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Others<'a> {
     pub(super) heads: &'a [RunnerUp],
@@ -79,7 +79,7 @@ impl Context<'_> {
             }
             _ => html.push_str(&format!("<p class=\"small\">{}</p>\n", wording::no_alternative(what))),
         }
-        html.push_str(&format!("<p class=\"coverage\">{}</p>\n", coverage(rationale, rival.as_deref())));
+        html.push_str(&format!("<p class=\"coverage\">{}</p>\n", rationale.in_words(rival.as_deref())));
         if has_unusual_shares(rationale) {
             html.push_str(&format!("<p class=\"small\">{UNUSUAL_SHARES}</p>\n"));
         }
@@ -109,7 +109,7 @@ impl Context<'_> {
         .html()
     }
 
-    /// Something else that could have been chosen, with a way to ask why it was not.
+    /// An alternative, with a button that asks why it was not chosen.
     fn other(&self, other: &RunnerUp) -> String {
         let EdgeExplanation { dependent, head, .. } = self.edge;
         let alternative = match (&other.label, other.head) {
@@ -136,7 +136,7 @@ fn odds(rank: &str, name: &str, probability: f32, more: &str) -> String {
     )
 }
 
-/// A score and a margin split over groups: bars for the margin, or for the score where nothing was second.
+/// A score and a margin split over groups: bars for the margin, or for the score if there is no runner-up.
 fn bars(roll_up: &RollUp, rival: Option<&str>) -> String {
     let value = |group: &Group| group.margin.unwrap_or(group.evidence);
     let lowest = roll_up.groups.iter().map(value).fold(0.0, f64::min);
@@ -154,7 +154,7 @@ fn bars(roll_up: &RollUp, rival: Option<&str>) -> String {
     let row = |group: &Group| {
         let value = value(group);
         let margin = group.margin.map_or(String::new(), |margin| {
-            // Of a margin below zero there are no shares.
+            // A negative margin has no shares.
             let share = group.margin_share.filter(|_| roll_up.margin.is_some_and(|margin| margin > 0.0));
             let share = share.map_or(String::new(), |share| format!(" title=\"{} of the margin\"", percent(share)));
             format!("<td{share}>{}</td>", signed(margin))

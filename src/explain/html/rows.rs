@@ -1,5 +1,5 @@
-//! A long sentence drawn from top to bottom: a word a row, arcs beside them, label and head behind each word. It fits
-//! any window, where a row of words would show a part of the tree.
+//! A long sentence drawn from top to bottom: one word per row, arcs beside the words, label and head behind each word. It
+//! fits any window, where a horizontal tree would show only a part.
 
 use super::Links;
 use super::arcs::linked;
@@ -9,11 +9,11 @@ use super::wording::escape;
 
 /// The least height of a row.
 const ROW: f32 = 26.0;
-/// Between the ends of two arcs at the same word.
+/// The distance between the ends of two arcs at the same word.
 const STEP: f32 = 5.0;
-/// Between two arcs beside each other.
+/// The distance between two adjacent arcs.
 const LANE: f32 = 11.0;
-/// The most that all arcs take together, so that words are in view on a phone.
+/// The most width that all arcs take together, so that words are visible on a phone.
 const ARCS: f32 = 130.0;
 /// The radius of an arc's corners.
 const CORNER: f32 = 6.0;
@@ -34,22 +34,22 @@ pub(super) fn tree(tree: &Tree<'_>, links: Links<'_>) -> String {
     )
 }
 
-/// Where everything is; vectors have a place for ROOT at 0.
+/// The positions of everything. Vectors have an entry for ROOT at 0.
 struct Rows<'a> {
     tree: &'a Tree<'a>,
     heads: Vec<usize>,
     labels: Vec<String>,
     pills: Vec<f32>,
     levels: Vec<usize>,
-    /// Between two arcs beside each other.
+    /// The distance between two adjacent arcs.
     lane: f32,
     /// The middle of each row.
     middles: Vec<f32>,
-    /// How high each row is.
+    /// The height of each row.
     heights: Vec<f32>,
-    /// Where each word's arc ends: at its head, at the word.
+    /// The ends of each word's arc: at its head, at the word.
     feet: Vec<(f32, f32)>,
-    /// Where arcs end, and labels begin, from the side where rows begin.
+    /// Where arcs end and labels begin, from the start of a row.
     base: f32,
     label: f32,
     width: f32,
@@ -104,12 +104,12 @@ impl<'a> Rows<'a> {
         rows
     }
 
-    /// A place counted from where rows begin, counted from the left.
+    /// Converts a position from the start of a row to one from the left.
     fn x(&self, from_start: f32) -> f32 {
         if self.mirrored { self.width - from_start } else { from_start }
     }
 
-    /// The head of a word, as it stands behind its label.
+    /// The head of a word, as shown behind its label.
     fn head(&self, word: usize) -> String {
         match self.heads[word] {
             0 => "ROOT".to_string(),
@@ -180,7 +180,7 @@ mod tests {
         vec![form.to_string(); number]
     }
 
-    /// Every word hangs from the one before it.
+    /// The head of every word is the previous word.
     fn drawn(form: &str) -> (String, Vec<f32>) {
         let words = words(70, form);
         let (heads, labels) = ((0..70).collect::<Vec<_>>(), vec!["obj".to_string(); 70]);

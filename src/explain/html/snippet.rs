@@ -4,7 +4,7 @@ use super::{escape, runs_right_to_left, text_width};
 use serde::{Deserialize, Serialize};
 use std::fmt::Write;
 
-/// Words shown on each side of an edge, and most words shown between its ends.
+/// The number of words shown on each side of an edge, and the most words shown between its ends.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Room {
     pub(crate) around: usize,
@@ -15,7 +15,7 @@ pub(crate) struct Room {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Snippet {
     words: Vec<String>,
-    /// Places among the words.
+    /// Positions among the words.
     dependent: usize,
     head: usize,
     pub(crate) label: String,
@@ -26,7 +26,7 @@ impl Snippet {
     pub(crate) fn new(words: &[impl AsRef<str>], dependent: usize, head: usize, label: &str, room: Room) -> Self {
         let form = |id: usize| id.checked_sub(1).map_or("ROOT", |at| words[at].as_ref()).to_string();
         let (first, last) = (dependent.min(head), dependent.max(head));
-        // ROOT stands directly before the word whose head it is, whatever lies between.
+        // ROOT is shown directly before its dependent. Words between them are skipped.
         let near = if first == 0 { last - 1 } else { first };
         let mut shown: Vec<usize> =
             (near.saturating_sub(room.around)..=(last + room.around).min(words.len())).collect();
@@ -68,7 +68,7 @@ impl Snippet {
         format!("{} → {}", self.words[self.head], self.words[self.dependent])
     }
 
-    /// How wide it is when drawn.
+    /// Its width when drawn.
     pub(crate) fn width(&self) -> f32 {
         self.lay_out().1
     }
@@ -82,7 +82,7 @@ impl Snippet {
             middles.push(x + width / 2.0);
             x += width;
         }
-        // A label wider than all words has room too.
+        // A label can be wider than all words.
         let label = text_width(&self.label, 12.0) + 8.0;
         let (from, to) = (middles[self.head], middles[self.dependent]);
         let before = (label / 2.0 - (from + to) / 2.0).max(0.0);

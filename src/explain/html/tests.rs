@@ -1,10 +1,10 @@
-//! The page of a sentence that somebody with bad intentions annotated.
+//! The page of a sentence with a malicious annotation.
 
 use super::*;
 use crate::evidence::Source;
+use crate::explain::answer::SCHEMA;
 use crate::explain::{
-    Change, Citation, Contrast, Coverage, EdgeExplanation, Flip, FlipSet, Group, Rationale, RollUp, RunnerUp, SCHEMA,
-    WhyNot,
+    Change, Citation, Contrast, Coverage, EdgeExplanation, Flip, FlipSet, Group, Rationale, RollUp, RunnerUp, WhyNot,
 };
 use crate::rule::Rule;
 use std::sync::Arc;
@@ -79,6 +79,18 @@ fn explanation() -> Explanation {
         rule: Rule::sum(),
         edges: vec![edge(1, 2, "nsubj"), edge(3, 2, "o'bj")],
     }
+}
+
+/// The page of explanations about which nothing more was asked.
+fn page(explanations: &[Explanation], title: &str) -> String {
+    let answer = |explanation: &Explanation| Answer {
+        schema: SCHEMA,
+        explanation: explanation.clone(),
+        why_not: vec![],
+        flips: vec![],
+        changes: None,
+    };
+    report(&explanations.iter().map(answer).collect::<Vec<_>>(), title)
 }
 
 #[test]

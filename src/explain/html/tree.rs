@@ -1,10 +1,10 @@
-//! A tree that can be drawn: words, heads and labels, and how certain they are where they were predicted.
+//! A tree to draw: words, heads and labels, with their probabilities if they were predicted.
 
 use super::wording::{Name, percent};
 use crate::explain::Explanation;
 
-/// An edge whose head or label is less probable than this is marked. A margin below ln(0.8 / 0.2) = 1.39 means no more than
-/// that, so that one bound finds both low probabilities and small margins.
+/// An edge whose head or label is less probable than this is marked. A margin below ln(0.8 / 0.2) = 1.39 implies such a
+/// probability, so one bound finds low probabilities and small margins.
 pub(super) const SUSPICIOUS: f32 = 0.8;
 
 /// A sentence with its edges.
@@ -16,7 +16,7 @@ pub(crate) struct Tree<'a> {
     pub heads: &'a [usize],
     /// The label of every word's edge.
     pub labels: &'a [String],
-    /// For every word the probability of its head and of its label; `None` for a tree that people made.
+    /// For every word the probability of its head and of its label; `None` for a gold tree.
     pub probabilities: Option<&'a [[f32; 2]]>,
 }
 
@@ -38,12 +38,12 @@ impl Tree<'_> {
         probabilities.map_or(1.0, |[head, label]| head.min(*label))
     }
 
-    /// The edges that should be looked at.
+    /// The edges that need a look.
     pub(super) fn suspicious(&self) -> usize {
         (1..=self.words.len()).filter(|&word| self.certainty(word) < SUSPICIOUS).count()
     }
 
-    /// The head of a word; ROOT where there is none that can be drawn.
+    /// The head of a word; ROOT if it has none that can be drawn.
     pub(super) fn head(&self, word: usize) -> usize {
         let head = word.checked_sub(1).and_then(|at| self.heads.get(at)).copied().unwrap_or_default();
         if head > self.words.len() || head == word { 0 } else { head }
@@ -53,7 +53,7 @@ impl Tree<'_> {
         word.checked_sub(1).and_then(|at| self.labels.get(at)).map_or("", String::as_str)
     }
 
-    /// How an edge looks: by how probable it is, in four steps, or as made by people.
+    /// The style of an edge: one of four steps by its probability, or that of a gold edge.
     pub(super) fn shade(&self, word: usize) -> &'static str {
         if self.probabilities.is_none() {
             return "gold";
@@ -66,16 +66,16 @@ impl Tree<'_> {
         }
     }
 
-    /// What is written on the arc of a word: its label, and a question mark with the probability of what is suspicious.
+    /// The text on the arc of a word: its label and, if it is suspicious, a question mark and the probability.
     pub(super) fn written(&self, word: usize) -> String {
         let certainty = self.certainty(word);
-        // Rounded down, so that what is suspicious never reads as if it were not.
+        // Rounded down, so that a suspicious edge never shows the threshold itself.
         let percentage = (certainty.max(0.0) * 100.0).floor();
         let label = self.label(word);
         if certainty < SUSPICIOUS { format!("{label} ? {percentage}\u{a0}%") } else { label.to_string() }
     }
 
-    /// The edge of a word in words.
+    /// Describes the edge of a word.
     pub(super) fn spoken(&self, word: usize) -> String {
         let mut text = format!(
             "{} is {} of {}",

@@ -1,4 +1,4 @@
-//! The parts of the served page, made one by one as they are asked for; all text in them is escaped.
+//! The parts of the served page, each rendered on request. All text in them is escaped.
 
 use super::citations::{list, marked, source_of};
 use super::panel::{self, MARKS, Others};
@@ -24,7 +24,7 @@ pub(crate) fn sentence(explanation: &Explanation) -> String {
     )
 }
 
-/// Why an edge has its head and its label, with what else they could have been.
+/// Why an edge has its head and its label, with the alternatives.
 pub(crate) fn edge(
     explanation: &Explanation,
     edge: &EdgeExplanation,
@@ -44,7 +44,7 @@ pub(crate) fn why_not(words: &[String], why: &WhyNot) -> String {
     format!("<section class=\"contrast\"><a class=\"close\" href=\"#\" data-why=\"\">Close</a>{contrasts}</section>\n")
 }
 
-/// A training sentence with the tree that people gave it.
+/// A training sentence with its gold tree.
 pub(crate) fn training(tree: &Tree<'_>, number: u32, sent_id: &str, document: &str) -> String {
     let name = if sent_id.is_empty() { format!("training sentence {number}") } else { isolated(sent_id) };
     let document = match document {
@@ -59,10 +59,10 @@ pub(crate) fn training(tree: &Tree<'_>, number: u32, sent_id: &str, document: &s
     )
 }
 
-/// A training edge with its neighbours in the eyes of one model.
+/// A training edge with its neighbours in the vector space of one model.
 #[derive(Clone, Debug)]
 pub(crate) struct Neighborhood {
-    /// Whose eyes.
+    /// The name of the model.
     pub similar_to: &'static str,
     /// The edge and its neighbours.
     pub edge: NamedEdge,
@@ -118,8 +118,8 @@ pub(crate) fn neighbors(tree: &Tree<'_>, found: &[Neighborhood]) -> String {
     html + "</div>\n"
 }
 
-/// Training sentences in a list: number, `sent_id` and text of each, from a place in a list of `total` that is shown by so
-/// many.
+/// One page of a list of training sentences: number, `sent_id` and text of each. It starts at `from`, a page has `shown`
+/// entries, and the whole list has `total`.
 pub(crate) fn found(sentences: &[(u32, &str, &str)], from: usize, total: usize, shown: usize) -> String {
     if sentences.is_empty() && from > 0 {
         return "<p>There are no more.</p>\n".to_string();

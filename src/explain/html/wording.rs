@@ -1,8 +1,8 @@
-//! Names of words and labels, and text made safe to put between tags.
+//! Names of words and labels, and escaping of text.
 
 use crate::explain::wording;
 
-/// Text that means itself inside an element and inside a quoted attribute.
+/// Escapes text for an element or a quoted attribute.
 pub(crate) fn escape(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for c in text.chars() {
@@ -12,7 +12,7 @@ pub(crate) fn escape(text: &str) -> String {
             '>' => safe.push_str("&gt;"),
             '"' => safe.push_str("&quot;"),
             '\'' => safe.push_str("&#39;"),
-            // Neither HTML nor SVG can hold these, not even written as numbers.
+            // HTML and SVG forbid these characters, even as character references.
             '\0'..='\x08' | '\x0b' | '\x0c' | '\x0e'..='\x1f' | '\u{fffe}' | '\u{ffff}' => safe.push('\u{fffd}'),
             _ => safe.push(c),
         }
@@ -20,20 +20,20 @@ pub(crate) fn escape(text: &str) -> String {
     safe
 }
 
-/// Text of a treebank, escaped, and kept from turning the direction of the text around it.
+/// Escapes text of a treebank and isolates its direction from the text around it.
 pub(super) fn isolated(text: &str) -> String {
     format!("<bdi>{}</bdi>", escape(text))
 }
 
-/// A share as a percentage that is not broken at the end of a line.
+/// A share as a percentage without a line break.
 pub(super) fn percent(share: f64) -> String {
     wording::percent(share).replace(' ', "\u{a0}")
 }
 
-/// How a word or a label is called.
+/// The name of a word or a label.
 pub(super) struct Name {
     form: Option<String>,
-    /// Which word it is, where the sentence has its form twice.
+    /// The id of the word, if the sentence has its form twice.
     word: Option<usize>,
 }
 
@@ -49,12 +49,12 @@ impl Name {
         Self { form: Some(label.to_string()), word: None }
     }
 
-    /// For an attribute or a title, still to be escaped.
+    /// The name for an attribute or a title, not escaped yet.
     pub(super) fn plain(&self) -> String {
         self.written(str::to_string)
     }
 
-    /// For the page; the quotation marks stay outside of what may run from right to left.
+    /// The name for the page. The quotation marks stay outside of text that may run from right to left.
     pub(super) fn html(&self) -> String {
         self.written(isolated)
     }

@@ -1,4 +1,4 @@
-//! Sentences that answer a question: why not another, what would have to be missing, what changes.
+//! Sentences that answer questions about a decision: why not, flip sets, changes.
 
 use super::{count, number, percent, signed};
 use crate::explain::flip::MOST_REMOVED;
@@ -25,7 +25,7 @@ pub(crate) fn chosen_by_tree(what: &str, rival: &str) -> String {
 pub(crate) fn contrast(contrast: &Contrast, chosen: &str, other: &str) -> String {
     let [score, rival] = contrast.scores.map(number);
     let ahead = if contrast.scores[0] < contrast.scores[1] {
-        // The contrast does not know which of the two it was.
+        // A contrast does not record which of the two reasons applied.
         format!(
             "{other} has the higher score, {rival} against {score}, and yet {chosen} was chosen: a tree is chosen as a \
              whole, and rules other than sum consider only the heads that sum ranks highest."
@@ -52,12 +52,12 @@ pub(crate) fn contrast(contrast: &Contrast, chosen: &str, other: &str) -> String
     )
 }
 
-/// The smallest set without which a decision would be another; `what` is decided on, such as `the head of 4 letters`, and
-/// `instead` the name of what would be chosen.
+/// The smallest set whose removal changes a decision. `what` names the decision, such as `the head of 4 letters`, and
+/// `instead` what would be chosen.
 pub(crate) fn flip(what: &str, flip: Option<&FlipSet>, instead: &str, rule: &dyn Scoring) -> String {
     let Some(flip) = flip else {
         return match rule.neighbors() {
-            // The search removes one neighbour after another and gives up after so many.
+            // The search removes one neighbour after another, up to this number.
             Some(_) => {
                 format!("No set of up to {MOST_REMOVED} training edges was found without which {what} would change.")
             }
@@ -73,7 +73,7 @@ pub(crate) fn flip(what: &str, flip: Option<&FlipSet>, instead: &str, rule: &dyn
     format!("{} would be {instead} without {edges} of {of} training edges ({share}); {least}.", capital(what))
 }
 
-/// The whole sentences that do the same.
+/// The number of whole sentences whose removal does the same.
 pub(crate) fn flip_sentences(flip: &FlipSet) -> String {
     match flip.sentences {
         Some(number) => {
@@ -84,12 +84,12 @@ pub(crate) fn flip_sentences(flip: &FlipSet) -> String {
     }
 }
 
-/// Why no training edge has to be missing for another head.
+/// Why another head needs no training edge to be removed.
 pub(crate) fn flip_by_tree(what: &str, rival: &str) -> String {
     format!("The tree as a whole chose {what}: {rival} has the higher score already.")
 }
 
-/// An edge that is another one without some training sentences.
+/// An edge that changes without some training sentences.
 pub(crate) fn change(change: &Change, explanation: &Explanation) -> String {
     let named = |id: usize| if id == 0 { "ROOT".to_string() } else { format!("{id} {}", explanation.form(id)) };
     let ((head, label), (new_head, new_label)) = (&change.with, &change.without);
@@ -97,7 +97,7 @@ pub(crate) fn change(change: &Change, explanation: &Explanation) -> String {
     format!("{word}: was {label} of {}, is {new_label} of {}", named(*head), named(*new_head))
 }
 
-/// How many edges are others.
+/// The number of edges that change.
 pub(crate) fn change_count(changes: usize, words: usize) -> String {
     let verb = if changes == 1 { "changes" } else { "change" };
     format!("Without these training sentences {} of {} edges {verb}.", count(changes as u64), count(words as u64))

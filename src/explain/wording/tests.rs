@@ -36,7 +36,7 @@ fn numbers_have_four_digits_that_count_and_a_true_minus() {
 
 #[test]
 fn the_words_for_coverage_follow_the_shares() {
-    let say = |rationale: Rationale, rival| coverage(&rationale, rival);
+    let say = |rationale: Rationale, rival| rationale.in_words(rival);
     assert_eq!(
         say(rationale(0.000051, Some(0.000042), 10, 204_585), Some("‘saw’")),
         "The 10 cited edges carry 0.005 % of the evidence and 0.004 % of the margin over ‘saw’ (204,585 training \
@@ -71,7 +71,8 @@ fn a_number_with_decimals_has_a_true_minus_and_no_negative_zero() {
 #[test]
 fn a_share_above_the_whole_margin_says_who_the_other_edges_speak_for() {
     assert!(
-        coverage(&rationale(0.044, Some(6.022), 10, 237), Some("aux"))
+        rationale(0.044, Some(6.022), 10, 237)
+            .in_words(Some("aux"))
             .ends_with("carry more than the whole margin; the other edges together speak for aux.")
     );
 }
@@ -87,7 +88,7 @@ fn a_choice_of_the_tree_has_no_share_of_a_margin() {
     let chosen_by_tree = with_runner_up(rationale(0.5, Some(1.7), 10, 50), -0.3);
     assert!(chosen_by_tree.is_chosen_by_tree() && !has_unusual_shares(&chosen_by_tree));
     assert_eq!(
-        coverage(&chosen_by_tree, Some("aux")),
+        chosen_by_tree.in_words(Some("aux")),
         "The 10 cited edges carry 50.0 % of the evidence (50 training edges count): they carry part of this decision."
     );
 }

@@ -20,7 +20,7 @@ use words::{WordSplit, endings};
 
 /// How a treebank splits text into words; part of a trained model.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Splits {
+pub(crate) struct Splits {
     /// Whether a token ends at a boundary between atoms, by the contexts of the boundary.
     token_ends: Backoff<bool>,
     /// How a unit becomes words, by its endings; `None` does not split it.
@@ -29,7 +29,7 @@ pub struct Splits {
 
 impl Splits {
     /// Learns from the multiword tokens and the `SpaceAfter=No` of a treebank.
-    pub fn learn(sentences: &[Sentence]) -> Self {
+    pub(crate) fn learn(sentences: &[Sentence]) -> Self {
         let mut ends = Vec::new();
         let mut units: BTreeMap<String, BTreeMap<Option<WordSplit>, usize>> = BTreeMap::new();
         for sentence in sentences {
@@ -59,7 +59,7 @@ impl Splits {
     }
 
     /// Splits one line into the words of one sentence. A blank line gives a sentence without words.
-    pub fn split(&self, line: &str) -> Sentence {
+    pub(crate) fn split(&self, line: &str) -> Sentence {
         let mut sentence = Sentence::default();
         sentence.set_comment("text", line);
         let chunks: Vec<&str> = line.split_whitespace().collect();

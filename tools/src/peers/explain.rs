@@ -21,7 +21,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     ensure!(!dev.is_empty(), "{}: no sentences", options.dev.display());
     let bundle = Bundle::open(&options.bundle)?;
     let explainer = bundle.explainer_with(&Settings { rule: Some(Rule::sum()), ..Settings::default() })?;
-    let edges = explainer.edges().index().manifest().records;
+    let edges = bundle.index()?.accepted();
     let mut out = std::io::stdout().lock();
     writeln!(
         out,

@@ -53,7 +53,7 @@ pub fn latency(explainer: &Explainer, dev: &[Sentence], options: &Options) -> an
         let _ = writeln!(
             out,
             "| {} | {:.2} | {:.2} | {:.2} |",
-            explainer.rule(),
+            explainer.parser().rule(),
             milliseconds(|pair| pair.0),
             milliseconds(|pair| pair.1),
             milliseconds(|pair| pair.1 - pair.0)
@@ -77,7 +77,8 @@ pub fn rules(explainer: &Explainer, dev: &[Sentence], options: &Options) -> anyh
     let words: usize = sentences.iter().map(|sentence| sentence.words().len()).sum();
     let mut measured = by_rule(explainer)?;
     // NCA compares with every training edge, and its speed shows in the latency.
-    measured.retain(|(explainer, _)| !explainer.rule().reads_all());
+    let nca = Rule::nca(Rule::TEMPERATURE)?;
+    measured.retain(|(explainer, _)| *explainer.parser().rule() != nca);
     for round in 0..=options.rounds {
         say(&format!("rules: round {round} of {}", options.rounds))?;
         for (explainer, seconds) in &mut measured {
@@ -98,7 +99,7 @@ pub fn rules(explainer: &Explainer, dev: &[Sentence], options: &Options) -> anyh
     for (explainer, pairs) in &measured {
         let speed = words as f64 / median(pairs.iter().map(|pair| pair.0).collect());
         let ratio = median(pairs.iter().zip(&by_sum).map(|(pair, sum)| sum / pair.0).collect());
-        let _ = writeln!(out, "| {} | {speed:.0} | {ratio:.2} |", explainer.rule());
+        let _ = writeln!(out, "| {} | {speed:.0} | {ratio:.2} |", explainer.parser().rule());
     }
     Ok(out)
 }

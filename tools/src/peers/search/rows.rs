@@ -2,9 +2,9 @@
 
 use super::options::Options;
 use anyhow::Context;
-use citree::internals::gold_vectors;
+use citree::Bundle;
+use citree::internals::{gold_vectors, index};
 use citree::treebank::read_trees;
-use citree::{Bundle, Task};
 use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
 use rand::{Rng, SeedableRng};
@@ -28,8 +28,7 @@ pub struct Rows {
 /// The rows to search in, and the queries in random order, so that any slice is a fair sample.
 pub fn load(options: &Options) -> anyhow::Result<(Rows, Rows)> {
     let bundle = Bundle::open(&options.bundle)?;
-    let edges = bundle.index()?;
-    let space = edges.space(Task::Heads);
+    let [space, _] = index(bundle.index()?).spaces();
     let values = (0..space.count() as u32).filter_map(|edge| space.row(edge)).flatten().copied().collect();
     let base = Rows { dims: space.dims(), values };
     let values = gold_vectors(&bundle, &read_trees(&options.queries)?)?;
