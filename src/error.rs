@@ -152,6 +152,12 @@ pub enum Error {
         /// What is wrong with it, and the remedy.
         message: String,
     },
+    /// A change of the evidence is refused. Nothing was changed.
+    #[error("the evidence is unchanged: {message}")]
+    Evidence {
+        /// The reason, and the remedy.
+        message: String,
+    },
     /// Two treebanks cannot be compared.
     #[error("cannot compare: {found}, but {expected}; {remedy}")]
     Evaluation {

@@ -13,6 +13,6 @@ fn main() {
     let version = format!("version-{}", citree_index::container::VERSION);
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/frozen").join(version);
     assert!(!folder.exists(), "{} is frozen already", folder.display());
-    Data::to_freeze().build_version_2(&folder);
+    Data::to_freeze().build_version_3(&folder);
     std::fs::remove_file(folder.join("LOCK")).unwrap();
 }

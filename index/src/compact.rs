@@ -118,6 +118,11 @@ pub(crate) struct Tails {
 }
 
 impl Tails {
+    /// Makes the estimate of a row a NaN, which is never the highest one.
+    pub(crate) fn hide(&mut self, i: usize) {
+        self.bias[i] = f32::NAN;
+    }
+
     pub(crate) fn get(&self, i: usize) -> [f32; 4] {
         [self.scale[i], self.bias[i], self.error[i], self.norm[i]]
     }

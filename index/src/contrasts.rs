@@ -10,6 +10,7 @@ use crate::{
     error::{Error, Result},
     meta::{ContrastFacts, SpaceFacts},
     records::{Record, RecordWriter, Records},
+    segment_space::SegmentSpace,
     space::Space,
     space_writer::{GraphSpec, SpaceSpec, SpaceWriter, Tell},
 };
@@ -32,10 +33,12 @@ impl ContrastWriter {
         Ok(Self { records, space })
     }
 
-    pub(crate) fn add(&mut self, source: u32, payload: [u32; 2], row: &[f32]) -> Result<()> {
+    /// Adds a contrast record and returns its number.
+    pub(crate) fn add(&mut self, source: u32, payload: [u32; 2], row: &[f32]) -> Result<u64> {
         self.space.fits(row)?;
         let number = self.records.add(Record { source, class: 0, payload }, &[])?;
-        self.space.put(number, row)
+        self.space.put(number, row)?;
+        Ok(number)
     }
 
     pub(crate) fn finish(self, graph: GraphSpec, sources: u64, tell: Tell<'_>) -> Result<ContrastFacts> {
@@ -44,15 +47,15 @@ impl ContrastWriter {
     }
 }
 
-/// Contrast records, mapped.
+/// The contrast records of a segment, mapped.
 #[derive(Debug)]
-pub struct Contrasts {
+pub(crate) struct SegmentContrasts {
     pub(crate) records: Arc<Records>,
-    space: Space,
+    pub(crate) space: Arc<SegmentSpace>,
 }
 
-impl Contrasts {
-    /// Opens the contrast records of an index whose first space has these facts.
+impl SegmentContrasts {
+    /// Opens the contrast records of a segment whose first space has these facts.
     pub(crate) fn open(folder: &Path, facts: &ContrastFacts, first: &SpaceFacts) -> Result<Self> {
         let records = Arc::new(Records::open(folder.join(RECORDS))?);
         if (facts.space.dims, facts.space.metric) != (first.dims, first.metric) {
@@ -67,8 +70,20 @@ impl Contrasts {
                 found,
             ));
         }
-        let space = Space::open(folder.join(SPACE), records.clone(), &facts.space)?;
+        let space = Arc::new(SegmentSpace::open(folder.join(SPACE), records.clone(), &facts.space)?);
         Ok(Self { records, space })
+    }
+}
+
+/// The contrast records of an index.
+#[derive(Debug)]
+pub struct Contrasts {
+    space: Space,
+}
+
+impl Contrasts {
+    pub(crate) fn new(space: Space) -> Self {
+        Self { space }
     }
 
     /// The rows of the contrast records. Searches return the numbers of contrast records.
@@ -78,7 +93,10 @@ impl Contrasts {
 
     /// The source and the payload of a contrast record by its number.
     pub fn record(&self, number: u32) -> Option<(u32, [u32; 2])> {
-        self.records.get(number).map(|record| (record.source, record.payload))
+        let (part, place) = self.space.numbers.locate(number)?;
+        let part = self.space.parts().get(part)?;
+        let record = part.space.records.get(place)?;
+        Some((self.space.sources.number(part.segment, record.source)?, record.payload))
     }
 }
 

@@ -32,15 +32,17 @@ const FEW: usize = 512;
 /// A query with its near rows, which are compared exactly.
 pub(crate) struct Asked<'a> {
     pub(crate) row: &'a [f32],
-    /// In the order of their numbers.
+    /// By their places in the segment, in this order.
     pub(crate) near: Vec<Hit>,
 }
 
-/// For each query, the density of each class. `classes` are the ranges of the classes.
+/// For each query, the density of each class in a segment. `classes` are the ranges of the classes, `removed` the places
+/// of rows that do not count.
 pub(crate) fn densities(
     rows: &Rows,
     asked: &[Asked<'_>],
     classes: &[Range<usize>],
+    removed: &[u32],
     temperature: f32,
 ) -> Vec<Vec<Density>> {
     let queries: Vec<Query> = asked.iter().map(|asked| rows.compact.query(asked.row)).collect();
@@ -55,8 +57,8 @@ pub(crate) fn densities(
     let parts: Vec<Vec<Scaled>> = pieces
         .par_iter()
         .map(|(class, range)| match classes[*class].len() < FEW {
-            true => exact(rows, asked, range.clone(), temperature),
-            false => estimated(rows, asked, &queries, range.clone(), temperature),
+            true => exact(rows, asked, range.clone(), removed, temperature),
+            false => estimated(rows, asked, &queries, range.clone(), removed, temperature),
         })
         .collect();
     let mut sums = vec![vec![Scaled::default(); classes.len()]; asked.len()];
@@ -73,7 +75,7 @@ impl Density {
         Self { sum, low: sum * (1.0 - 1e-6), high: sum * (1.0 + 1e-6) }
     }
 
-    fn plus(self, other: Self) -> Self {
+    pub(crate) fn plus(self, other: Self) -> Self {
         Self { sum: self.sum + other.sum, low: self.low + other.low, high: self.high + other.high }
     }
 
@@ -108,10 +110,12 @@ impl Scaled {
     }
 }
 
-fn exact(rows: &Rows, asked: &[Asked<'_>], range: Range<usize>, temperature: f32) -> Vec<Scaled> {
+fn exact(rows: &Rows, asked: &[Asked<'_>], range: Range<usize>, removed: &[u32], temperature: f32) -> Vec<Scaled> {
+    let removed = inside(removed, &range);
     let sum = |asked: &Asked<'_>| {
-        let power = |row: usize| f64::from(temperature) * f64::from(rows.similarity(asked.row, row as u32));
-        let powers: Vec<f64> = range.clone().map(power).collect();
+        let power = |row: u32| f64::from(temperature) * f64::from(rows.similarity(asked.row, row));
+        let counted = range.clone().map(|row| row as u32).filter(|row| removed.binary_search(row).is_err());
+        let powers: Vec<f64> = counted.map(power).collect();
         let reference = powers.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         Scaled { reference, density: Density::exact(powers.iter().map(|power| (power - reference).exp()).sum()) }
     };
@@ -123,6 +127,7 @@ fn estimated(
     asked: &[Asked<'_>],
     queries: &[Query],
     range: Range<usize>,
+    removed: &[u32],
     temperature: f32,
 ) -> Vec<Scaled> {
     let queries: Vec<&Query> = queries.iter().collect();
@@ -133,9 +138,15 @@ fn estimated(
         let block = start..range.end.min(start + BLOCK);
         rows.compact.block(&queries, block.clone(), &mut products);
         rows.compact.tails(block.clone(), &mut tails);
+        let gone = inside(removed, &block);
+        if gone.len() == block.len() {
+            continue;
+        }
+        gone.iter().for_each(|row| tails.hide(*row as usize - block.start));
         let values = &mut values[..block.len()];
         for (at, (query, products)) in queries.iter().zip(products.chunks(block.len())).enumerate() {
             let reference = f64::from(query.exponentials(rows.compact.kernel, &tails, products, temperature, values));
+            gone.iter().for_each(|row| values[*row as usize - block.start] = 0.0);
             let near = &asked[at].near;
             let first = near.partition_point(|hit| (hit.record as usize) < block.start);
             let mut known = 0.0;
@@ -153,4 +164,10 @@ fn estimated(
         }
     }
     sums
+}
+
+/// Those of sorted places that are in a range.
+fn inside<'a>(places: &'a [u32], range: &Range<usize>) -> &'a [u32] {
+    let before = |end: usize| places.partition_point(|place| (*place as usize) < end);
+    &places[before(range.start)..before(range.end)]
 }

@@ -26,9 +26,17 @@ pub enum Error {
         /// What to do.
         remedy: &'static str,
     },
-    /// Another build is running in the folder.
-    #[error("{path} is being built by another process: {remedy}", path = path.display())]
+    /// Another build or change is running in the folder.
+    #[error("{path} is being built or changed by another process: {remedy}", path = path.display())]
     Busy {
+        /// The folder of the index.
+        path: PathBuf,
+        /// What to do.
+        remedy: &'static str,
+    },
+    /// There is no change that could be undone.
+    #[error("{path} has no change to undo: {remedy}", path = path.display())]
+    NothingToUndo {
         /// The folder of the index.
         path: PathBuf,
         /// What to do.

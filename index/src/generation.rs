@@ -4,22 +4,33 @@
 //! index/LOCK          held by the one writer
 //! index/CURRENT       the name of the current generation, replaced by rename
 //! index/gen-000001/   immutable; each reader holds a shared lock on its manifest
-//! index/new-000002/   a build in progress, or the remains of one that crashed
+//! index/seg-000002/   immutable; a segment that one or several generations consist of
+//! index/new-000003/   a build in progress, or the remains of one that crashed
 //! ```
 
 use std::{
+    collections::HashSet,
     fs::{self, File, OpenOptions, TryLockError},
     io::{ErrorKind, Write},
     path::{Path, PathBuf},
 };
 
-use crate::error::{Error, IoContext, REMEDIES, Result};
+use crate::{
+    error::{Error, IoContext, REMEDIES, Result},
+    state::State,
+};
 
 /// The file of a generation that readers lock.
 pub(crate) const MANIFEST: &str = "manifest";
 
 /// The file that names the current generation.
 const POINTER: &str = "CURRENT";
+
+/// The folder of a new segment in the draft of its generation.
+const SEGMENT: &str = "segment";
+
+/// Changes that can be undone, one after another. Their segments are kept.
+const UNDONE: usize = 16;
 
 const WAIT: &str = "wait until it is done, or stop it";
 const BUILD: &str = "build one first";
@@ -59,7 +70,9 @@ impl Draft {
         let mut newest = 0;
         for entry in fs::read_dir(folder).at("read", folder)? {
             let name = entry.at("read", folder)?.file_name().to_string_lossy().into_owned();
-            newest = newest.max(name.strip_prefix("gen-").and_then(|number| number.parse().ok()).unwrap_or(0));
+            // A crash can leave a segment whose generation was never published. Its number is not used again.
+            let number = name.strip_prefix("gen-").or(name.strip_prefix("seg-"));
+            newest = newest.max(number.and_then(|number| number.parse().ok()).unwrap_or(0));
             if name.starts_with("new-") {
                 let left = folder.join(name);
                 fs::remove_dir_all(&left).at("remove", &left)?;
@@ -75,10 +88,32 @@ impl Draft {
         self.folder.join(format!("new-{:06}", self.number))
     }
 
-    /// Makes the draft the current generation. Its files are synced already. This syncs and renames the folder, then
+    /// The folder of the index.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The number of the generation that it will be.
+    pub(crate) fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// Where to write a segment that outlives this generation, and the name that it will have. The folder is created.
+    pub(crate) fn segment(&self) -> Result<(PathBuf, String)> {
+        let path = self.path().join(SEGMENT);
+        fs::create_dir(&path).at("create", &path)?;
+        Ok((path, segment_name(self.number)))
+    }
+
+    /// Makes the draft the current generation. Its files are synced already. This syncs and renames the folders, then
     /// replaces the pointer.
     pub(crate) fn publish(mut self) -> Result<u64> {
-        let name = format!("gen-{:06}", self.number);
+        let name = name(self.number);
+        let segment = self.path().join(SEGMENT);
+        if segment.exists() {
+            sync_folder(&segment)?;
+            fs::rename(&segment, self.folder.join(segment_name(self.number))).at("rename", &segment)?;
+        }
         sync_folder(&self.path())?;
         fs::rename(self.path(), self.folder.join(&name)).at("rename", &self.path())?;
         sync_folder(&self.folder)?;
@@ -93,21 +128,47 @@ impl Draft {
         Ok(self.number)
     }
 
-    /// Removes old generations that have no readers. A later build removes the others.
+    /// Removes old generations that have no readers and are not kept for an undo, and segments that no generation left
+    /// has. A later build removes the others.
     fn sweep(&self, current: &str) {
-        for entry in fs::read_dir(&self.folder).into_iter().flatten().flatten() {
-            let name = entry.file_name().to_string_lossy().into_owned();
-            if !name.starts_with("gen-") || name == current {
-                continue;
-            }
-            let unread = match File::open(entry.path().join(MANIFEST)) {
-                Ok(file) => file.try_lock().is_ok().then(|| Some(Lock(file))),
+        let names: Vec<String> = fs::read_dir(&self.folder)
+            .into_iter()
+            .flatten()
+            .flatten()
+            .map(|entry| entry.file_name().to_string_lossy().into_owned())
+            .collect();
+        let mut kept: HashSet<String> = HashSet::from([current.to_owned()]);
+        let mut before = State::read(&self.folder, self.number).ok().and_then(|state| state.before);
+        while let Some(number) = before.filter(|_| kept.len() <= UNDONE) {
+            kept.insert(name(number));
+            before = State::read(&self.folder, number).ok().and_then(|state| state.before);
+        }
+        // The locks are held until all is removed, so that no reader opens a generation that loses its segments.
+        let mut locks = Vec::new();
+        let (mut unread, mut used) = (Vec::new(), HashSet::new());
+        for generation in names.iter().filter(|name| name.starts_with("gen-") && !kept.contains(*name)) {
+            match File::open(self.folder.join(generation).join(MANIFEST)) {
+                Ok(file) if file.try_lock().is_ok() => {
+                    locks.push(Lock(file));
+                    unread.push(generation);
+                }
                 // An earlier sweep was interrupted.
-                Err(error) => (error.kind() == ErrorKind::NotFound).then_some(None),
-            };
-            if unread.is_some() {
-                let _ = fs::remove_dir_all(entry.path());
+                Err(error) if error.kind() == ErrorKind::NotFound => unread.push(generation),
+                Ok(_) | Err(_) => {}
             }
+        }
+        for generation in names.iter().filter(|name| name.starts_with("gen-") && !unread.contains(name)) {
+            let number = generation.strip_prefix("gen-").and_then(|number| number.parse().ok());
+            match number.and_then(|number| State::read(&self.folder, number).ok()) {
+                Some(state) => used.extend(state.segments.into_iter().map(|segment| segment.folder)),
+                // What an unreadable generation consists of is not known. A later build removes it.
+                None if generation != current => return,
+                None => {}
+            }
+        }
+        let segments = names.iter().filter(|name| name.starts_with("seg-"));
+        for folder in unread.into_iter().chain(segments).filter(|name| !used.contains(*name)) {
+            let _ = fs::remove_dir_all(self.folder.join(folder));
         }
     }
 }
@@ -121,22 +182,31 @@ impl Drop for Draft {
     }
 }
 
-/// The current generation's folder and number, locked for reading.
-pub(crate) fn current(folder: &Path) -> Result<(PathBuf, u64, Lock)> {
+/// The name of the folder of a generation.
+pub(crate) fn name(number: u64) -> String {
+    format!("gen-{number:06}")
+}
+
+/// The name of the folder of a segment.
+fn segment_name(number: u64) -> String {
+    format!("seg-{number:06}")
+}
+
+/// The number of the current generation, locked for reading.
+pub(crate) fn current(folder: &Path) -> Result<(u64, Lock)> {
     let mut name = String::new();
     // A writer can publish and sweep between reading the pointer and taking the lock. Then the pointer has changed.
     for _ in 0..100 {
         let number;
         (name, number) = pointer(folder)?;
-        let path = folder.join(&name);
-        let manifest = path.join(MANIFEST);
+        let manifest = folder.join(&name).join(MANIFEST);
         let file = match File::open(&manifest) {
             Err(error) if error.kind() == ErrorKind::NotFound => continue,
             file => file.at("open", &manifest)?,
         };
         match file.try_lock_shared() {
             // A sweep can remove the generation between opening and locking.
-            Ok(()) if manifest.exists() => return Ok((path, number, Lock(file))),
+            Ok(()) if manifest.exists() => return Ok((number, Lock(file))),
             Ok(()) | Err(TryLockError::WouldBlock) => {}
             Err(TryLockError::Error(source)) => return Err(Error::Io { path: manifest, action: "lock", source }),
         }

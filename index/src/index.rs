@@ -2,34 +2,55 @@
 
 use std::{
     fmt::Write,
-    ops::Range,
     path::{Path, PathBuf},
-    sync::Arc,
 };
 
 use crate::{
-    builder::{CONTRASTS_SECTION, MANIFEST_KIND, MANIFEST_SECTION, RECORDS, SPACES},
-    container::{OLDEST, Sections},
     contrasts::Contrasts,
-    error::{Error, REMEDIES, Result},
-    generation::{self, Lock, MANIFEST},
-    meta::{self, Manifest},
-    records::{Record, Records},
+    error::{Error, Result},
+    generation::{self, Lock},
+    lookup::KeyOf,
+    meta::{LogEntry, Manifest},
+    numbers::Ranges,
+    records::Record,
+    segment_builder::id,
+    segments::Segments,
     space::Space,
+    state::State,
     verify,
 };
 
 /// One generation of an index, mapped. It stays as it is while newer generations are built and published.
+///
+/// An index consists of [segments](Index::segments), which never change. Its numbers of records and of sources run through
+/// all segments, without those that were [removed](crate::Change::remove_source): every number below
+/// [`Manifest::records`] is a record. Another generation can give a record another number; its [id](Index::id) stays.
 #[derive(Debug)]
 pub struct Index {
     folder: PathBuf,
     generation: u64,
-    manifest: Manifest,
-    pub(crate) manifest_file: Sections,
-    pub(crate) records: Arc<Records>,
-    spaces: [Space; 2],
-    contrasts: Option<Contrasts>,
+    pub(crate) state: State,
+    pub(crate) segments: Segments,
     _lock: Lock,
+}
+
+/// A segment of an index.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SegmentFacts {
+    /// What the caller called it. Empty for an index that was built as a whole.
+    pub name: String,
+    /// The name of its folder.
+    pub folder: String,
+    /// Records that count.
+    pub records: u64,
+    /// Contrast records that count.
+    pub contrasts: u64,
+    /// Sources that count.
+    pub sources: u64,
+    /// Sources that were removed.
+    pub removed: u64,
+    /// Whether its first space has a graph. Otherwise it is scanned.
+    pub graph: bool,
 }
 
 impl Index {
@@ -40,7 +61,7 @@ impl Index {
     #[doc = include_str!("../doc/small_index.md")]
     /// let index = Index::open(folder)?;
     /// assert_eq!(index.manifest().records, 3);
-    /// assert_eq!(index.records_of(1), 1..3, "records are ordered by class");
+    /// assert_eq!(index.records_of(1).ranges(), [1..3], "records are ordered by class");
     /// let record = index.record(2).expect("there are three records");
     /// assert_eq!(record.payload, [7, 0]);
     /// assert_eq!(index.source(record.source), Some(&b"any bytes"[..]));
@@ -51,29 +72,10 @@ impl Index {
     /// [`Error::Missing`] if there is no index. Other errors say how a file is unfit.
     pub fn open(folder: impl AsRef<Path>) -> Result<Self> {
         let folder = folder.as_ref().to_owned();
-        let (path, generation, lock) = generation::current(&folder)?;
-        let manifest_file = Sections::open_with(path.join(MANIFEST), MANIFEST_KIND, REMEDIES)?;
-        // The manifest is small and everything else depends on it, so its checksum is compared now.
-        manifest_file.check()?;
-        let contrasts = match manifest_file.version() {
-            OLDEST => None,
-            _ => Some(manifest_file.bytes(CONTRASTS_SECTION)?),
-        };
-        let manifest = meta::decode(&manifest_file.bytes(MANIFEST_SECTION)?, contrasts.as_deref());
-        let manifest =
-            manifest.ok_or_else(|| manifest_file.damaged("the manifest", "readable", "bytes of another form"))?;
-        let records = Arc::new(Records::open(path.join(RECORDS))?);
-        let found = (records.count() as u64, records.sources() as u64, records.classes() as u64);
-        let expected = (manifest.records, manifest.sources, manifest.classes);
-        if found != expected {
-            let (expected, found) = (format!("{expected:?}"), format!("{found:?}"));
-            return Err(records.file.damaged("the number of records, sources and classes", expected, found));
-        }
-        let space = |at: usize| Space::open(path.join(SPACES[at]), records.clone(), &manifest.spaces[at]);
-        let spaces = [space(0)?, space(1)?];
-        let contrasts =
-            manifest.contrasts.as_ref().map(|facts| Contrasts::open(&path, facts, &manifest.spaces[0])).transpose()?;
-        Ok(Self { folder, generation, manifest, manifest_file, records, spaces, contrasts, _lock: lock })
+        let (generation, lock) = generation::current(&folder)?;
+        let state = State::read(&folder, generation)?;
+        let segments = Segments::open(&folder, &state)?;
+        Ok(Self { folder, generation, state, segments, _lock: lock })
     }
 
     /// The number of the generation that is current now. It can be newer than an open one. Opens no index file, so it is
@@ -90,7 +92,7 @@ impl Index {
     /// # Errors
     /// [`Error::Model`] if the fingerprint differs from the one in the manifest.
     pub fn require_model(&self, fingerprint: &[u8]) -> Result<()> {
-        if self.manifest.model == fingerprint {
+        if self.manifest().model == fingerprint {
             return Ok(());
         }
         let hex = |bytes: &[u8]| {
@@ -102,24 +104,24 @@ impl Index {
         Err(Error::Model {
             path: self.folder.clone(),
             expected: hex(fingerprint),
-            found: hex(&self.manifest.model),
+            found: hex(&self.manifest().model),
             remedy: "build the index again with this model, or use the model that it was built with",
         })
     }
 
     /// The two spaces, in the order of [`Spec::spaces`](crate::Spec::spaces).
     pub fn spaces(&self) -> &[Space; 2] {
-        &self.spaces
+        &self.segments.spaces
     }
 
     /// The contrast records. `None` if the index has none.
     pub fn contrasts(&self) -> Option<&Contrasts> {
-        self.contrasts.as_ref()
+        self.segments.contrasts.as_ref()
     }
 
-    /// Metadata.
+    /// Metadata of the whole: what was removed is not counted.
     pub fn manifest(&self) -> &Manifest {
-        &self.manifest
+        &self.segments.manifest
     }
 
     /// The number of this generation.
@@ -129,33 +131,103 @@ impl Index {
 
     /// A record by its number.
     pub fn record(&self, number: u32) -> Option<Record> {
-        self.records.get(number)
+        let (segment, place) = self.segments.records.locate(number)?;
+        let record = self.segments.all[segment].records.get(place)?;
+        Some(Record { source: self.segments.sources.number(segment, record.source)?, ..record })
     }
 
-    /// The numbers of the records of a class, which are consecutive. Empty for a class that does not exist.
-    pub fn records_of(&self, class: u32) -> Range<u32> {
-        let range = self.records.range(class);
-        range.start as u32..range.end as u32
+    /// The numbers of the records of a class: consecutive ones in each segment. None for a class that does not exist.
+    pub fn records_of(&self, class: u32) -> Ranges {
+        let range = |(at, segment): (usize, &crate::segment::Segment)| {
+            self.segments.records.range(at, segment.records.range(class))
+        };
+        Ranges::new(self.segments.all.iter().enumerate().map(range))
     }
 
     /// The bytes of a source.
     pub fn source(&self, number: u32) -> Option<&[u8]> {
-        self.records.source(number)
+        let (segment, place) = self.segments.sources.locate(number)?;
+        self.segments.all[segment].records.source(place)
     }
 
-    /// The number of groups of each grouping.
+    /// The sources with this key, in their order. `key_of` gives the key of a source, and is the same in all calls.
+    /// Segments that were built [with keys](crate::Builder::find_sources_by) have a table of them; of others all sources
+    /// are read at the first call.
+    pub fn sources_of(&self, key: &[u8], key_of: KeyOf) -> Vec<u32> {
+        let mut found = Vec::new();
+        for (at, segment) in self.segments.all.iter().enumerate() {
+            let places = segment.sources_of(key, key_of).into_iter();
+            found.extend(places.filter_map(|place| self.segments.sources.number(at, place)));
+        }
+        found
+    }
+
+    /// The id of a record, which it keeps while other records are added and removed and segments are merged. The upper
+    /// half is the number of the generation that added it.
+    pub fn id(&self, number: u32) -> Option<u64> {
+        let (segment, place) = self.segments.records.locate(number)?;
+        Some(self.id_at(segment, place))
+    }
+
+    /// The number of the record with this id. `None` if it was removed.
+    pub fn number_of(&self, id: u64) -> Option<u32> {
+        self.segments.all.iter().enumerate().find_map(|(at, segment)| {
+            let place = match segment.ids(0) {
+                [] => Some(id as u32).filter(|_| id >> 32 == u64::from(self.state.segments[at].serial)),
+                ids => ids.iter().position(|own| *own == id).map(|place| place as u32),
+            };
+            self.segments.records.number(at, place?)
+        })
+    }
+
+    fn id_at(&self, segment: usize, place: u32) -> u64 {
+        let stored = self.segments.all[segment].ids(0).get(place as usize).copied();
+        stored.unwrap_or_else(|| id(self.state.segments[segment].serial, u64::from(place)))
+    }
+
+    /// The segments, in the order of their records.
+    pub fn segments(&self) -> Vec<SegmentFacts> {
+        let facts = |(entry, segment): (&crate::state::Entry, &crate::segment::Segment)| {
+            let [sources, records, contrasts] = entry.removed.each_ref().map(|removed| removed.len() as u64);
+            SegmentFacts {
+                name: entry.name.clone(),
+                folder: entry.folder.clone(),
+                records: segment.manifest.records.saturating_sub(records),
+                contrasts: (segment.contrast_count() as u64).saturating_sub(contrasts),
+                sources: segment.manifest.sources.saturating_sub(sources),
+                removed: sources,
+                graph: segment.manifest.spaces[0].graph.is_some(),
+            }
+        };
+        self.state.segments.iter().zip(&self.segments.all).map(facts).collect()
+    }
+
+    /// The place of a record's segment in [`Index::segments`].
+    pub fn segment_of(&self, number: u32) -> Option<usize> {
+        self.segments.records.locate(number).map(|(segment, _)| segment)
+    }
+
+    /// The changes since the index was built as a whole, oldest first.
+    pub fn log(&self) -> &[LogEntry] {
+        &self.state.log
+    }
+
+    /// The number of groups of each grouping: those of the first segment, then those of the second, and so on. Groups of
+    /// two segments that mean the same have different numbers.
     pub fn groupings(&self) -> &[u32] {
-        self.records.groups.counts()
+        &self.segments.groupings
     }
 
     /// The group of a record in a grouping. `None` if there is no such grouping or record.
     pub fn group(&self, grouping: usize, record: u32) -> Option<u32> {
-        self.records.groups.get(grouping, record)
+        let (segment, place) = self.segments.records.locate(record)?;
+        let group = self.segments.all[segment].records.groups.get(grouping, place)?;
+        Some(self.segments.groups_before(segment, grouping) + group)
     }
 
-    /// The bytes of [`Spec::attachment`](crate::Spec::attachment).
-    pub fn attachment(&self) -> &[u8] {
-        self.records.attachment()
+    /// The bytes of [`Spec::attachment`](crate::Spec::attachment) of each segment.
+    pub fn attachments(&self) -> impl Iterator<Item = &[u8]> {
+        self.segments.all.iter().map(|segment| segment.records.attachment())
     }
 
     /// Reads the whole index and checks it: checksums, links and reachability of the graphs, groups, and everything that

@@ -6,6 +6,8 @@
 //! tree, its class a label, its source a sentence, and the spaces are those of two models.
 //!
 //! - [`Builder`] writes an index. A build makes a new *generation* beside the current one and publishes it atomically.
+//! - [`Change`] adds records to an index, removes sources, merges segments and undoes. What it takes does not depend on
+//!   the number of records that the index has: an index is a list of *segments*, which never change.
 //! - [`Index::open`] maps the current generation. The time does not depend on the number of records.
 //! - [`Space::nearest`] and [`Space::nearest_many`] find the records nearest to a row. Rows are ordered by class, so a
 //!   search in one class scans one range. Similarities are always computed in f32 from the stored rows. The graph only
@@ -24,8 +26,10 @@
 #![warn(unreachable_pub)]
 
 mod builder;
+mod change;
 mod compact;
 mod contrasts;
+mod copy;
 mod densities;
 mod error;
 mod exact;
@@ -37,15 +41,23 @@ mod grow;
 mod hash;
 mod index;
 mod lanes;
+mod lookup;
 mod meta;
+mod numbers;
 mod recall;
 mod records;
 mod rows;
 mod search;
+mod segment;
+mod segment_builder;
+mod segment_space;
+mod segments;
 mod simd;
 mod similarities;
 mod space;
+mod space_sums;
 mod space_writer;
+mod state;
 #[cfg(test)]
 #[path = "../tests/it/random.rs"]
 mod testing;
@@ -55,15 +67,19 @@ mod walk;
 pub mod container;
 pub mod sums;
 
-pub use builder::{Builder, Progress, Spec};
+pub use builder::Builder;
+pub use change::{Addition, Change, Note};
 pub use contrasts::Contrasts;
 pub use densities::Density;
 pub use error::Error;
-pub use index::Index;
-pub use meta::{ContrastFacts, GraphFacts, Manifest, Metric, SpaceFacts};
+pub use index::{Index, SegmentFacts};
+pub use lookup::KeyOf;
+pub use meta::{ContrastFacts, GraphFacts, LogEntry, Manifest, Metric, SpaceFacts};
+pub use numbers::Ranges;
 pub use records::Record;
 pub use rows::Hit;
 pub use search::{Answer, Nearest};
+pub use segment_builder::{Progress, SegmentBuilder, Spec};
 pub use space::Space;
 pub use space_writer::{GraphSpec, Phase, SpaceSpec};
 

@@ -1,4 +1,4 @@
-//! The manifest of a generation: a few hundred bytes of metadata, and the only use of bincode.
+//! What manifests hold: a few hundred bytes of metadata, and the only use of bincode.
 //!
 //! bincode is pinned because it is no longer maintained. A replacement must write the same bytes, or raise the version.
 
@@ -82,7 +82,54 @@ pub enum Metric {
     Dot,
 }
 
+/// The state of an index with several segments, as version 3 stores it.
+#[derive(Clone, Debug, PartialEq, Encode, Decode)]
+pub(crate) struct StoredState {
+    pub(crate) content: Vec<u8>,
+    /// The generation whose state an undo returns to.
+    pub(crate) before: Option<u64>,
+    pub(crate) segments: Vec<StoredSegment>,
+}
+
+/// A segment of a stored state.
+#[derive(Clone, Debug, PartialEq, Encode, Decode)]
+pub(crate) struct StoredSegment {
+    pub(crate) folder: String,
+    pub(crate) serial: u32,
+    pub(crate) name: String,
+    /// How many sources, records and contrast records of it were removed.
+    pub(crate) removed: [u32; 3],
+}
+
+/// A change of an index.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+pub struct LogEntry {
+    /// The generation that it published.
+    pub generation: u64,
+    /// When, in seconds since 1970.
+    pub time: u64,
+    /// Who made it.
+    pub who: String,
+    /// What was done.
+    pub what: String,
+    /// Why.
+    pub message: String,
+}
+
 const LIMIT: usize = 1 << 16;
+/// The limit of what grows with the number of segments or of changes.
+const LARGE: usize = 1 << 24;
+
+/// The bytes of a state, or of a log.
+pub(crate) fn encode_large(value: &impl Encode) -> Option<Vec<u8>> {
+    bincode::encode_to_vec(value, config::standard().with_limit::<LARGE>()).ok().filter(|bytes| bytes.len() <= LARGE)
+}
+
+/// Reads what [`encode_large`] returned.
+pub(crate) fn decode_large<T: Decode<()>>(bytes: &[u8]) -> Option<T> {
+    let (value, used) = bincode::decode_from_slice(bytes, config::standard().with_limit::<LARGE>()).ok()?;
+    (used == bytes.len()).then_some(value)
+}
 
 /// The bytes of a manifest: the part of version 1, and that of the contrast records, if there are any.
 pub(crate) fn encode(manifest: &Manifest) -> Option<(Vec<u8>, Option<Vec<u8>>)> {
@@ -102,6 +149,11 @@ pub(crate) fn decode(bytes: &[u8], contrasts: Option<&[u8]>) -> Option<Manifest>
         None => None,
     };
     Some(Manifest { model, content, records, sources, classes, spaces, contrasts })
+}
+
+/// The hash of the data in the part of version 1.
+pub(crate) fn content(bytes: &[u8]) -> Option<Vec<u8>> {
+    read::<Version1>(bytes).map(|manifest| manifest.content)
 }
 
 fn write(value: &impl Encode) -> Option<Vec<u8>> {

@@ -2,6 +2,8 @@
 
 use std::{ops::Range, path::PathBuf};
 
+use rayon::prelude::*;
+
 use crate::{
     container::{FACTS, Section, Sections, View, Writer},
     error::{Error, REMEDIES, Result},
@@ -198,6 +200,16 @@ impl Records {
         let end = *self.ends.get(number as usize)?;
         let start = if number == 0 { 0 } else { *self.ends.get(number as usize - 1)? };
         self.bytes.get(usize::try_from(start).ok()?..usize::try_from(end).ok()?)
+    }
+
+    /// The records of some sources, ascending. `sources` ascends too.
+    pub(crate) fn of_sources(&self, sources: &[u32]) -> Vec<u32> {
+        if sources.is_empty() {
+            return Vec::new();
+        }
+        let records = self.records.par_chunks_exact(4).enumerate();
+        let of_sources = records.filter(|(_, record)| sources.binary_search(&record[0]).is_ok());
+        of_sources.map(|(number, _)| number as u32).collect()
     }
 
     pub(crate) fn attachment(&self) -> &[u8] {

@@ -8,7 +8,8 @@ use crate::{
     error::Result,
     exact::{Search, scan},
     graph::Graph,
-    rows::{Hit, Rows, comparable},
+    rows::{Hit, NONE, Rows, comparable},
+    segment_space::SegmentSpace,
     simd::prefetch,
     space::Space,
     walk::{Scratch, descend, walk},
@@ -84,62 +85,130 @@ impl<'a> Nearest<'a> {
     /// If the row does not fit the space.
     pub fn run(self) -> Result<Answer> {
         comparable(self.row, self.space.dims())?;
-        Ok(self.by_walk().unwrap_or_else(|| self.by_scan()))
+        let found = (0..self.space.parts().len()).map(|at| {
+            let search = InPart::new(&self, at);
+            search.globally(search.by_walk().unwrap_or_else(|| search.by_scan()))
+        });
+        Ok(found.reduce(|answer, other| merged(answer, other, self.count)).unwrap_or_else(Answer::none))
+    }
+}
+
+impl Answer {
+    fn none() -> Self {
+        Self { hits: Vec::new(), exact: true }
+    }
+}
+
+/// The answers of two segments as one.
+fn merged(mut answer: Answer, other: Answer, count: usize) -> Answer {
+    answer.hits.extend(other.hits);
+    answer.hits.sort_unstable_by(Hit::order);
+    answer.hits.truncate(count);
+    Answer { exact: answer.exact && other.exact, ..answer }
+}
+
+/// A search in one segment, by the places of its rows.
+struct InPart<'s, 'a> {
+    asked: &'s Nearest<'a>,
+    at: usize,
+    space: &'a SegmentSpace,
+    removed: &'a [u32],
+    /// The place of the source in this segment whose records are not to be found. `None` if it is in another.
+    source: Option<u32>,
+}
+
+impl<'s, 'a> InPart<'s, 'a> {
+    fn new(asked: &'s Nearest<'a>, at: usize) -> Self {
+        let part = &asked.space.parts()[at];
+        let source = asked.source.and_then(|source| asked.space.sources.locate(source));
+        let source = source.filter(|(segment, _)| *segment == part.segment).map(|(_, place)| place);
+        Self { asked, at, space: &part.space, removed: asked.space.numbers.removed(at), source }
     }
 
     /// Searches the graph. `None` if a scan is required or cheaper.
     fn by_walk(&self) -> Option<Answer> {
-        let graph = self.space.graph.as_ref().filter(|_| !self.exact && !self.scan_is_cheaper())?;
-        let filtered = self.class.is_some() || self.source.is_some() || self.filter.is_some();
-        let passes = |record| !filtered || self.passes(record);
-        let effort = self.effort.unwrap_or(self.space.effort);
+        let asked = self.asked;
+        let graph = self.space.graph.as_ref().filter(|_| !asked.exact && !self.scan_is_cheaper())?;
+        let filtered = asked.class.is_some() || self.source.is_some() || asked.filter.is_some();
+        let filtered = filtered || !self.removed.is_empty();
+        let passes = |place| !filtered || self.passes(place);
+        let effort = asked.effort.unwrap_or(self.space.effort);
         self.space
-            .with_scratch(|scratch| propose(&self.space.rows, graph, self.row, self.count, effort, &passes, scratch))
+            .with_scratch(|scratch| propose(&self.space.rows, graph, asked.row, asked.count, effort, &passes, scratch))
             .map(|hits| Answer { hits, exact: false })
     }
 
     fn by_scan(&self) -> Answer {
-        let passes = |record| self.passes(record);
-        let search = Search { row: self.row, count: self.count, passes: &passes };
+        let passes = |place| self.passes(place);
+        let search = Search { row: self.asked.row, count: self.asked.count, passes: &passes };
         let hits = scan(&self.space.rows, self.range(), &[search]).pop().unwrap_or_default();
         Answer { hits, exact: true }
     }
 
     /// Whether a scan is certainly as fast as a walk. A walk can still be abandoned for a scan when few rows pass.
     fn scan_is_cheaper(&self) -> bool {
-        self.class.is_some() && self.range().len() < FEW || self.count > self.space.count() / 8
+        self.asked.class.is_some() && self.range().len() < FEW || self.asked.count > self.space.count() / 8
     }
 
     fn range(&self) -> Range<usize> {
-        self.class.map_or(0..self.space.count(), |class| self.space.records.range(class))
+        self.asked.class.map_or(0..self.space.count(), |class| self.space.records.range(class))
     }
 
-    fn passes(&self, number: u32) -> bool {
-        let record = || self.space.records.get(number);
-        self.class.is_none_or(|class| self.space.records.range(class).contains(&(number as usize)))
+    fn passes(&self, place: u32) -> bool {
+        let record = || self.space.records.get(place);
+        let number = || self.asked.space.numbers.number(self.at, place);
+        self.asked.class.is_none_or(|class| self.space.records.range(class).contains(&(place as usize)))
             && self.source.is_none_or(|source| record().is_some_and(|record| record.source != source))
-            && self.filter.is_none_or(|filter| filter(number))
+            && self.removed.binary_search(&place).is_err()
+            && self.asked.filter.is_none_or(|filter| number().is_some_and(filter))
+    }
+
+    /// The answer with the numbers of the index instead of places.
+    fn globally(&self, mut answer: Answer) -> Answer {
+        let number = |place| self.asked.space.numbers.number(self.at, place);
+        answer.hits.iter_mut().for_each(|hit| hit.record = number(hit.record).unwrap_or(NONE));
+        answer
     }
 }
 
-/// Runs many searches in parallel. Exact ones share passes over the rows.
-pub(crate) fn run_many(searches: Vec<Nearest<'_>>) -> Result<Vec<Answer>> {
-    searches.par_iter().try_for_each(|search| comparable(search.row, search.space.dims()).map(drop))?;
+/// Runs many searches of a space in parallel. Exact ones share passes over the rows.
+pub(crate) fn run_many(space: &Space, searches: Vec<Nearest<'_>>) -> Result<Vec<Answer>> {
+    let mut all: Option<Vec<Answer>> = None;
+    for at in 0..space.parts().len() {
+        let mut answers = run_part(space, at, &searches)?;
+        for (search, answer) in searches.iter().zip(&mut answers) {
+            *answer = InPart::new(search, at).globally(std::mem::replace(answer, Answer::none()));
+        }
+        all = Some(match all {
+            None => answers,
+            Some(all) => {
+                let pairs = all.into_iter().zip(answers).zip(&searches);
+                pairs.map(|((answer, other), search)| merged(answer, other, search.count)).collect()
+            }
+        });
+    }
+    Ok(all.unwrap_or_else(|| searches.iter().map(|_| Answer::none()).collect()))
+}
+
+/// Runs many searches in one part of a space. Hits have places in this part instead of numbers.
+pub(crate) fn run_part(space: &Space, at: usize, searches: &[Nearest<'_>]) -> Result<Vec<Answer>> {
+    searches.par_iter().try_for_each(|search| comparable(search.row, space.dims()).map(drop))?;
     let groups: Vec<&[Nearest<'_>]> = searches
         .chunk_by(|a, b| a.exact == b.exact && a.class == b.class)
         .flat_map(|same| same.chunks(BATCH))
         .collect();
     let answers = groups.into_par_iter().with_max_len(1).flat_map_iter(|group| {
-        let answers: Vec<Option<Answer>> = group.iter().map(Nearest::by_walk).collect();
-        let left: Vec<&Nearest<'_>> = group.iter().zip(&answers).filter(|(_, a)| a.is_none()).map(|(s, _)| s).collect();
-        let passes: Vec<_> = left.iter().map(|search| |record| search.passes(record)).collect();
+        let group: Vec<InPart<'_, '_>> = group.iter().map(|search| InPart::new(search, at)).collect();
+        let answers: Vec<Option<Answer>> = group.iter().map(InPart::by_walk).collect();
+        let left: Vec<&InPart<'_, '_>> =
+            group.iter().zip(&answers).filter(|(_, a)| a.is_none()).map(|(s, _)| s).collect();
+        let passes: Vec<_> = left.iter().map(|search| |place| search.passes(place)).collect();
         let scans: Vec<Search<'_>> = left
             .iter()
             .zip(&passes)
-            .map(|(search, passes)| Search { row: search.row, count: search.count, passes })
+            .map(|(search, passes)| Search { row: search.asked.row, count: search.asked.count, passes })
             .collect();
-        let range = group[0].range();
-        let space = group[0].space;
+        let (space, range) = (group[0].space, group[0].range());
         let mut scanned = if scans.is_empty() { Vec::new() } else { scan(&space.rows, range, &scans) }.into_iter();
         let fill = |answer: Option<Answer>| {
             answer.unwrap_or_else(|| Answer { hits: scanned.next().unwrap_or_default(), exact: true })

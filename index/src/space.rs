@@ -1,91 +1,55 @@
-//! A space: rows with their sums, compact rows and graph, mapped.
+//! A space: the rows of all segments under the numbers of the index, without those that were removed.
 
 use std::{
     ops::Range,
-    path::PathBuf,
-    sync::{Arc, Mutex},
+    sync::{Arc, OnceLock},
 };
 
 use crate::{
-    compact::{Compact, stride},
-    container::{Sections, View},
     densities::{Asked, Density, densities},
-    error::{REMEDIES, Result},
-    graph::{Graph, LAYERS},
-    groups,
-    meta::{Metric, SpaceFacts},
-    records::Records,
-    rows::{Rows, comparable},
+    error::Result,
+    numbers::Numbers,
+    rows::comparable,
     search::{Answer, Nearest, run_many},
+    segment_space::SegmentSpace,
     similarities::similarities,
+    space_sums::{Summed, group_sums, summed},
     sums::Sums,
-    walk::Scratch,
 };
 
-pub(crate) const KIND: u32 = 2;
-pub(crate) const ROWS: u32 = 1;
-pub(crate) const SUMS: u32 = 2;
-pub(crate) const COUNTS: u32 = 3;
-pub(crate) const MEAN: u32 = 4;
-pub(crate) const COMPACT: u32 = 5;
-pub(crate) const TWINS: u32 = 6;
-pub(crate) const BASE: u32 = 7;
-pub(crate) const MEMBERS: u32 = 8;
-pub(crate) const UPPER: u32 = 9;
-/// Number of members of each upper layer, lowest first, then zeros.
-pub(crate) const SIZES: u32 = 10;
-pub(crate) const GROUP_SUMS: u32 = 11;
-
-/// Most dimensions of a row: integer products of more could overflow.
-pub(crate) const MOST_DIMS: u64 = 16_384;
-
-/// One row per record, ordered by class.
+/// One row per record. Segment after segment, and ordered by class in each.
 #[derive(Debug)]
 pub struct Space {
-    pub(crate) file: Sections,
-    pub(crate) records: Arc<Records>,
-    pub(crate) rows: Rows,
-    pub(crate) graph: Option<Graph<View<u32>>>,
-    pub(crate) effort: usize,
-    pub(crate) sums: View<f64>,
-    pub(crate) counts: View<u64>,
-    group_sums: View<f32>,
-    metric: Metric,
-    scratch: Mutex<Vec<Scratch>>,
+    parts: Vec<SpacePart>,
+    /// The numbers of the rows. A part of it for each part of the space.
+    pub(crate) numbers: Arc<Numbers>,
+    /// The numbers of the sources. A part of it for each segment.
+    pub(crate) sources: Arc<Numbers>,
+    dims: usize,
+    classes: usize,
+    summed: OnceLock<Summed>,
+    group_sums: OnceLock<Vec<Vec<f32>>>,
+}
+
+/// The rows of a segment.
+#[derive(Debug)]
+pub(crate) struct SpacePart {
+    /// The place of the segment in the index.
+    pub(crate) segment: usize,
+    pub(crate) space: Arc<SegmentSpace>,
 }
 
 impl Space {
-    pub(crate) fn open(path: PathBuf, records: Arc<Records>, facts: &SpaceFacts) -> Result<Self> {
-        let file = Sections::open_with(path, KIND, REMEDIES)?;
-        let [dims, count, classes, degree, entry, groups, ..] = file.facts();
-        if dims == 0 || dims > MOST_DIMS || dims != u64::from(facts.dims) {
-            return Err(file.damaged("the number of dimensions", facts.dims, dims));
-        }
-        if (count, classes) != (records.count() as u64, records.classes() as u64) {
-            let expected = format!("{} and {}", records.count(), records.classes());
-            return Err(file.damaged("the number of rows and classes", expected, format!("{count} and {classes}")));
-        }
-        let wanted = groups::total(records.groups.counts()).unwrap_or_default();
-        if groups != wanted {
-            return Err(file.damaged("the number of groups", wanted, groups));
-        }
-        let wanted = facts.graph.map_or(0, |graph| u64::from(graph.degree));
-        if degree != wanted || degree > 1024 {
-            return Err(file.damaged("the degree of the graph", wanted, degree));
-        }
-        let compact = file.view(COMPACT, &[count, stride(dims as usize) as u64])?;
-        let rows = Rows {
-            values: file.view(ROWS, &[count, dims])?,
-            dims: dims as usize,
-            compact: Compact::new(compact, file.view(MEAN, &[dims])?),
-            twins: file.view(TWINS, &[count])?,
-        };
-        let graph = if degree == 0 { None } else { Some(graph(&file, count, degree, entry)?) };
-        let (sums, counts) = (file.view(SUMS, &[classes + 1, dims])?, file.view(COUNTS, &[classes + 1])?);
-        let group_sums = file.view(GROUP_SUMS, &[groups, dims])?;
-        let effort = facts.graph.map_or(0, |graph| graph.effort as usize);
-        let (metric, scratch) = (facts.metric, Mutex::default());
-        Ok(Self { file, records, rows, graph, effort, sums, counts, group_sums, metric, scratch })
+    /// `numbers` has a part for each of `parts`, of which there is at least one. All have the same dimensions.
+    pub(crate) fn new(parts: Vec<SpacePart>, numbers: Arc<Numbers>, sources: Arc<Numbers>) -> Self {
+        let dims = parts.first().map_or(1, |part| part.space.dims());
+        let classes = parts.iter().map(|part| part.space.records.classes()).max().unwrap_or_default();
+        let (summed, group_sums) = (OnceLock::new(), OnceLock::new());
+        Self { parts, numbers, sources, dims, classes, summed, group_sums }
+    }
+
+    pub(crate) fn parts(&self) -> &[SpacePart] {
+        &self.parts
     }
 
     /// Begins a search for the records whose rows are nearest to `row`. [`Nearest::run`] runs it.
@@ -134,13 +98,14 @@ impl Space {
     ) -> Result<Vec<Answer>> {
         let dims = self.dims();
         self.whole(rows)?;
-        run_many(rows.chunks_exact(dims).enumerate().map(|(i, row)| ask(i, self.nearest(row))).collect())
+        run_many(self, rows.chunks_exact(dims).enumerate().map(|(i, row)| ask(i, self.nearest(row))).collect())
     }
 
     /// The similarity of a row with the row of a record, equal to that of a [`Hit`](crate::Hit). `None` if there is no
     /// such record or the row has another number of dimensions.
     pub fn similarity(&self, row: &[f32], record: u32) -> Option<f32> {
-        (row.len() == self.dims() && (record as usize) < self.count()).then(|| self.rows.similarity(row, record))
+        let (part, place) = self.numbers.locate(record).filter(|_| row.len() == self.dims())?;
+        Some(self.parts.get(part)?.space.rows.similarity(row, place))
     }
 
     /// The similarities of `rows` (one after another) with every record of `range` that exists: those of the first row,
@@ -151,8 +116,8 @@ impl Space {
     pub fn similarities(&self, rows: &[f32], range: Range<u32>) -> Result<Vec<f32>> {
         self.whole(rows)?;
         rows.chunks_exact(self.dims()).try_for_each(|row| comparable(row, self.dims()).map(drop))?;
-        let end = self.count().min(range.end as usize);
-        similarities(&self.rows, rows, end.min(range.start as usize)..end)
+        let end = self.count().min(range.end as usize) as u32;
+        similarities(self, rows, end.min(range.start)..end)
     }
 
     /// For each of `rows` (one after another), the density of each class around it: the sum of
@@ -162,21 +127,31 @@ impl Space {
     /// # Errors
     /// If a row does not fit the space.
     pub fn densities(&self, rows: &[f32], temperature: f32) -> Result<Vec<Vec<Density>>> {
-        /// Records that count exactly.
+        /// Records of each segment that count exactly.
         const NEAR: usize = 64;
-        let answers = self.nearest_many(rows, |_, nearest| nearest.count(NEAR))?;
-        let asked: Vec<Asked<'_>> = rows
-            .chunks_exact(self.dims())
-            .zip(answers)
-            .map(|(row, answer)| {
-                let mut near = answer.hits;
-                near.sort_unstable_by_key(|hit| hit.record);
-                Asked { row, near }
-            })
-            .collect();
-        let classes: Vec<Range<usize>> =
-            (0..self.records.classes() as u32).map(|class| self.records.range(class)).collect();
-        Ok(densities(&self.rows, &asked, &classes, temperature))
+        self.whole(rows)?;
+        let queries: Vec<&[f32]> = rows.chunks_exact(self.dims()).collect();
+        let mut all = vec![vec![Density::default(); self.classes]; queries.len()];
+        for (at, part) in self.parts.iter().enumerate() {
+            let near = |row| self.nearest(row).count(NEAR);
+            let answers = crate::search::run_part(self, at, &queries.iter().map(|row| near(row)).collect::<Vec<_>>())?;
+            let asked: Vec<Asked<'_>> = queries
+                .iter()
+                .zip(answers)
+                .map(|(row, answer)| {
+                    let mut near = answer.hits;
+                    near.sort_unstable_by_key(|hit| hit.record);
+                    Asked { row, near }
+                })
+                .collect();
+            let records = &part.space.records;
+            let classes: Vec<Range<usize>> = (0..records.classes() as u32).map(|class| records.range(class)).collect();
+            let found = densities(&part.space.rows, &asked, &classes, self.numbers.removed(at), temperature);
+            for (all, found) in all.iter_mut().zip(found) {
+                all.iter_mut().zip(found).for_each(|(all, found)| *all = all.plus(found));
+            }
+        }
+        Ok(all)
     }
 
     /// Refuses consecutive rows of which the last is incomplete.
@@ -187,71 +162,47 @@ impl Space {
 
     /// The row of a record.
     pub fn row(&self, record: u32) -> Option<&[f32]> {
-        self.rows.get(record)
+        let (part, place) = self.numbers.locate(record)?;
+        self.parts.get(part)?.space.rows.get(place)
     }
 
     /// Number of rows, which is the number of records.
     pub fn count(&self) -> usize {
-        self.rows.count()
+        self.numbers.count()
     }
 
     /// Dimensions of a row.
     pub fn dims(&self) -> usize {
-        self.rows.dims
+        self.dims
     }
 
-    /// How rows are compared.
-    pub(crate) fn metric(&self) -> Metric {
-        self.metric
+    /// Number of classes, those without records included.
+    pub(crate) fn classes(&self) -> usize {
+        self.classes
     }
 
     /// Sums and counts of the rows of each class.
     pub fn sums(&self) -> Sums {
-        let classes = self.counts.len() - 1;
-        let (sums, counts) = (self.sums[..classes * self.dims()].to_vec(), self.counts[..classes].to_vec());
-        Sums::from_parts(self.dims(), sums, counts).unwrap_or_else(|| Sums::new(classes, self.dims()))
+        let Summed { sums, counts, .. } = self.summed();
+        Sums::from_parts(self.dims, sums.clone(), counts.clone()).unwrap_or_else(|| Sums::new(self.classes, self.dims))
     }
 
     /// The sum of all rows.
     pub fn total(&self) -> &[f64] {
-        &self.sums[(self.counts.len() - 1) * self.dims()..]
+        &self.summed().total
+    }
+
+    fn summed(&self) -> &Summed {
+        self.summed.get_or_init(|| summed(self))
     }
 
     /// The sums of the rows of each group of a grouping, group after group. Empty if there is no such grouping.
     pub fn group_sums(&self, grouping: usize) -> &[f32] {
-        let range = self.records.groups.range(grouping).unwrap_or_default();
-        self.group_sums.get(range.start * self.dims()..range.end * self.dims()).unwrap_or_default()
-    }
-
-    /// Runs a search with the buffers of an earlier one, or with new buffers if all are in use.
-    pub(crate) fn with_scratch<T>(&self, run: impl FnOnce(&mut Scratch) -> T) -> T {
-        let pool = || self.scratch.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        let mut scratch = pool().pop().unwrap_or_default();
-        let answer = run(&mut scratch);
-        pool().push(scratch);
-        answer
-    }
-}
-
-fn graph(file: &Sections, count: u64, degree: u64, entry: u64) -> Result<Graph<View<u32>>> {
-    let sizes = file.view::<u64>(SIZES, &[LAYERS as u64])?;
-    let (mut ranges, mut total) = (Vec::new(), 0u64);
-    for size in sizes.iter().copied().take_while(|size| *size > 0) {
-        total = total.saturating_add(size);
-        if size > count || entry >= count {
-            return Err(file.damaged("a layer of the graph", format!("at most {count} rows"), size));
+        if let [part] = &self.parts[..]
+            && self.numbers.removed(0).is_empty()
+        {
+            return part.space.group_sums(grouping);
         }
-        ranges.push((total - size) as usize..total as usize);
+        self.group_sums.get_or_init(|| group_sums(self)).get(grouping).map_or(&[], Vec::as_slice)
     }
-    if sizes[ranges.len()..].iter().any(|size| *size > 0) || ranges.is_empty() && entry >= count {
-        return Err(file.damaged("the layers of the graph", "without gaps", "with a gap"));
-    }
-    Ok(Graph {
-        degree: degree as usize,
-        entry: entry as u32,
-        base: file.view(BASE, &[count, 2 * degree])?,
-        members: file.view(MEMBERS, &[total])?,
-        upper: file.view(UPPER, &[total, degree])?,
-        ranges,
-    })
 }

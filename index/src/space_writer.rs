@@ -14,7 +14,9 @@ use crate::{
     meta::{GraphFacts, Metric, SpaceFacts},
     recall::{held_out, least_effort},
     rows::{Rows, fits, nodes, twins},
-    space::{BASE, COMPACT, COUNTS, GROUP_SUMS, KIND, MEAN, MEMBERS, MOST_DIMS, ROWS, SIZES, SUMS, TWINS, UPPER},
+    segment_space::{
+        BASE, COMPACT, COUNTS, GROUP_SUMS, KIND, MEAN, MEMBERS, MOST_DIMS, ROWS, SIZES, SUMS, TWINS, UPPER,
+    },
 };
 
 /// The rows that a space will hold.

@@ -8,23 +8,42 @@ use crate::{
     graph::Graph,
     index::Index,
     rows::{NONE, fits, nodes, twins},
-    space::Space,
+    segment::Segment,
+    segment_space::SegmentSpace,
     space_writer::class_sums,
 };
 
 /// Checks all files of an index.
 pub(crate) fn verify(index: &Index) -> Result<()> {
-    index.manifest_file.check()?;
-    let sources = index.records.sources();
-    index.records.check(sources)?;
-    let mut spaces = index.spaces().iter().zip(&index.manifest().spaces);
-    spaces.try_for_each(|(of_index, facts)| space(of_index, facts.distinct))?;
-    let Some((contrasts, facts)) = index.contrasts().zip(index.manifest().contrasts.as_ref()) else { return Ok(()) };
-    contrasts.records.check(sources)?;
-    space(contrasts.space(), facts.space.distinct)
+    for (entry, of_index) in index.state.segments.iter().zip(&index.segments.all) {
+        segment(of_index)?;
+        // A source goes with all its records, so what was removed follows from the sources.
+        let [sources, records, contrasts] = &entry.removed;
+        for (kind, removed) in [records, contrasts].into_iter().enumerate() {
+            let expected = of_index.table(kind).map_or_else(Vec::new, |table| table.of_sources(sources));
+            if *removed != expected {
+                let what = format!("the number of removed records of {}", entry.folder);
+                return Err(of_index.manifest_file.damaged(what, expected.len(), removed.len()));
+            }
+        }
+    }
+    Ok(())
 }
 
-fn space(space: &Space, distinct: u64) -> Result<()> {
+fn segment(segment: &Segment) -> Result<()> {
+    segment.manifest_file.check()?;
+    let sources = segment.records.sources();
+    segment.records.check(sources)?;
+    segment.lookup.as_ref().map_or(Ok(()), |lookup| lookup.check())?;
+    let mut spaces = segment.spaces.iter().zip(&segment.manifest.spaces);
+    spaces.try_for_each(|(of_segment, facts)| space(of_segment, facts.distinct))?;
+    let contrasts = segment.contrasts.as_ref().zip(segment.manifest.contrasts.as_ref());
+    let Some((contrasts, facts)) = contrasts else { return Ok(()) };
+    contrasts.records.check(sources)?;
+    space(&contrasts.space, facts.space.distinct)
+}
+
+fn space(space: &SegmentSpace, distinct: u64) -> Result<()> {
     let file = &space.file;
     file.check()?;
     let (rows, dims) = (&space.rows, space.dims());
@@ -61,7 +80,7 @@ fn space(space: &Space, distinct: u64) -> Result<()> {
     space.graph.as_ref().map_or(Ok(()), |graph| links(space, graph, &nodes))
 }
 
-fn group_sums(space: &Space) -> Result<()> {
+fn group_sums(space: &SegmentSpace) -> Result<()> {
     let groups = &space.records.groups;
     for grouping in 0..groups.counts().len() {
         let stored = space.group_sums(grouping).chunks_exact(space.dims());
@@ -80,7 +99,7 @@ fn group_sums(space: &Space) -> Result<()> {
     Ok(())
 }
 
-fn links(space: &Space, graph: &Graph<View<u32>>, nodes: &[u32]) -> Result<()> {
+fn links(space: &SegmentSpace, graph: &Graph<View<u32>>, nodes: &[u32]) -> Result<()> {
     let file = &space.file;
     for level in 0..=graph.ranges.len() {
         let layer = graph.layer(level);

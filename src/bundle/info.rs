@@ -122,7 +122,7 @@ fn date(seconds: u64) -> String {
 
 fn index(edges: &TrainingEdges, folder: &Path) -> Result<Value> {
     let (index, manifest) = (edges.index(), edges.index().manifest());
-    Ok(json!({
+    let mut facts = json!({
         "generation": index.generation(),
         "edges": manifest.records,
         "sentences": manifest.sources,
@@ -133,7 +133,12 @@ fn index(edges: &TrainingEdges, folder: &Path) -> Result<Value> {
         "labels": space(edges.facts(Task::Labels)),
         "rejected": rejected(edges),
         "bytes": size(folder)?,
-    }))
+    });
+    if !index.log().is_empty() {
+        facts["segments"] = json!(index.segments().len());
+        facts["changes"] = json!(index.log().len());
+    }
+    Ok(facts)
 }
 
 /// The rejected edges; null in an index without any.

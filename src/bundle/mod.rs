@@ -25,7 +25,7 @@ pub use verify::Verified;
 use crate::config::Config;
 use crate::encoder::Pretrained;
 use crate::error::{Error, Result};
-use crate::evidence::{self, Built, Step, TrainingEdges};
+use crate::evidence::{self, Built, EvidenceEditor, Step, TrainingEdges};
 use crate::model::Model;
 use crate::treebank::Sentence;
 use candle_core::Device;
@@ -155,6 +155,12 @@ impl Bundle {
     #[cfg(feature = "serve")]
     pub(crate) fn current_generation(&self) -> Result<u64> {
         TrainingEdges::current_generation(&self.layout().index())
+    }
+
+    /// An editor of the evidence: sentences can be added, removed and replaced without building the index again. This
+    /// snapshot keeps the generation it has; open the bundle again to use the new one.
+    pub fn evidence(&self) -> EvidenceEditor<'_> {
+        EvidenceEditor::new(self.model(), self.layout().index())
     }
 
     /// Builds a new generation of the index from the gold edges of a treebank, with the usual number of rejected edges

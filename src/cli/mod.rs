@@ -7,6 +7,7 @@ mod columns;
 mod completions;
 mod demo;
 mod eval;
+mod evidence;
 mod explain;
 mod fetch;
 mod index;
@@ -57,6 +58,7 @@ enum Verb {
     Demo(demo::Args),
     Train(train::Args),
     Index(index::Args),
+    Evidence(evidence::Args),
     Calibrate(calibrate::Args),
     Parse(parse::Args),
     Explain(explain::Args),
@@ -101,6 +103,7 @@ fn run() -> anyhow::Result<ExitCode> {
         Verb::Eval(args) => eval::run(args),
         Verb::Check(args) => check::run(args),
         Verb::Index(args) => index::run(args),
+        Verb::Evidence(args) => evidence::run(args),
         Verb::Calibrate(args) => calibrate::run(args),
         Verb::Neighbors(args) => neighbors::run(args),
         Verb::Info(args) => info::run(args),

@@ -49,10 +49,10 @@ impl Evidence {
         }
         // The rule has compared every training edge anyway.
         let similarities = self.similarities(side)?;
-        let accepted = self.highest(&similarities, self.range(side).start, count, EdgeId::Accepted);
+        let accepted = self.highest(&similarities, self.range(side), count, EdgeId::Accepted);
         let rejected = match side.task {
             Task::Heads if rule.counts_rejected() => {
-                self.highest(self.rejected_similarities(side)?, 0, count, EdgeId::Rejected)
+                self.highest(self.rejected_similarities(side)?, 0.., count, EdgeId::Rejected)
             }
             Task::Heads | Task::Labels => Vec::new(),
         };
@@ -69,10 +69,17 @@ impl Evidence {
         if side.label.is_none() {
             self.compare_accepted(&[side])?;
         }
-        if let Some(all) = side.cached.similarities.get() {
-            return Ok(Cow::Borrowed(&all[range.start as usize..range.end as usize]));
+        let space = self.edges().space(side.task);
+        // The edges of a label are one range in an index of one segment.
+        match (side.cached.similarities.get(), range.ranges()) {
+            (_, []) => Ok(Cow::Borrowed(&[])),
+            (Some(all), [range]) => Ok(Cow::Borrowed(&all[range.start as usize..range.end as usize])),
+            (Some(all), _) => Ok(Cow::Owned(range.map(|edge| all[edge as usize]).collect())),
+            (None, ranges) => {
+                let of = |range: &std::ops::Range<u32>| space.similarities(&side.row, range.clone());
+                Ok(Cow::Owned(ranges.iter().map(of).collect::<Result<Vec<_>, _>>()?.concat()))
+            }
         }
-        Ok(Cow::Owned(self.edges().space(side.task).similarities(&side.row, range)?))
     }
 
     /// The similarity of a side's edge to every rejected edge, including those left out.
@@ -83,20 +90,24 @@ impl Evidence {
 
     /// The similarities of a side's edge to the accepted edges in its range that count.
     pub(super) fn counted_similarities<'a>(&self, side: &'a Side) -> Result<Cow<'a, [f32]>> {
-        let first = self.range(side).start;
-        Ok(self.counted_of(self.similarities(side)?, first, EdgeId::Accepted))
+        Ok(self.counted_of(self.similarities(side)?, self.range(side), EdgeId::Accepted))
     }
 
     /// The similarities of a side's edge to the rejected edges that count.
     pub(super) fn counted_rejected<'a>(&self, side: &'a Side) -> Result<Cow<'a, [f32]>> {
-        Ok(self.counted_of(Cow::Borrowed(self.rejected_similarities(side)?), 0, EdgeId::Rejected))
+        Ok(self.counted_of(Cow::Borrowed(self.rejected_similarities(side)?), 0.., EdgeId::Rejected))
     }
 
-    fn counted_of<'a>(&self, all: Cow<'a, [f32]>, first: u32, edge: fn(u32) -> EdgeId) -> Cow<'a, [f32]> {
+    fn counted_of<'a>(
+        &self,
+        all: Cow<'a, [f32]>,
+        numbers: impl Iterator<Item = u32>,
+        edge: fn(u32) -> EdgeId,
+    ) -> Cow<'a, [f32]> {
         if !self.is_partial() {
             return all;
         }
-        let counted = (first..).zip(all.iter()).filter(|(number, _)| self.counts(edge(*number)));
+        let counted = numbers.zip(all.iter()).filter(|(number, _)| self.counts(edge(*number)));
         Cow::Owned(counted.map(|(_, &similarity)| similarity).collect())
     }
 
@@ -121,9 +132,15 @@ impl Evidence {
         }
     }
 
-    /// The edges with the highest similarities that count. `first` is the number of the first edge.
-    pub(crate) fn highest(&self, similarities: &[f32], first: u32, count: usize, edge: fn(u32) -> EdgeId) -> Vec<Hit> {
-        let mut hits: Vec<Hit> = (first..)
+    /// The edges with the highest similarities that count. `numbers` has the number of each edge.
+    pub(crate) fn highest(
+        &self,
+        similarities: &[f32],
+        numbers: impl Iterator<Item = u32>,
+        count: usize,
+        edge: fn(u32) -> EdgeId,
+    ) -> Vec<Hit> {
+        let mut hits: Vec<Hit> = numbers
             .zip(similarities)
             .filter(|(number, _)| self.counts(edge(*number)))
             .map(|(record, &similarity)| Hit { record, similarity })

@@ -2,7 +2,7 @@
 //!
 //! The crate `citree_index` stores rows and numbers. This module maps the numbers back to sentences and names.
 
-use super::groups::{GroupNames, Grouping};
+use super::groups::{GroupNames, Grouping, MergedGroups};
 use super::lookup::SentenceLookup;
 use super::record::{Edge, EdgeId, Source, TrainingSentence};
 use crate::error::{Error, Result};
@@ -17,8 +17,10 @@ pub struct TrainingEdges {
     folder: PathBuf,
     index: Index,
     labels: Vec<String>,
-    names: OnceLock<GroupNames>,
-    sources: Vec<OnceLock<Arc<Source>>>,
+    /// The names of the groups of each segment.
+    names: OnceLock<Vec<GroupNames>>,
+    groups: [OnceLock<MergedGroups>; Grouping::ALL.len()],
+    sources: OnceLock<Vec<OnceLock<Arc<Source>>>>,
     pub(super) lookup: OnceLock<SentenceLookup>,
 }
 
@@ -27,13 +29,13 @@ impl TrainingEdges {
     pub(crate) fn open(folder: &Path, fingerprint: &[u8; 32], labels: &[String]) -> Result<Self> {
         let index = Index::open(folder)?;
         index.require_model(fingerprint)?;
-        let sources = vec![OnceLock::new(); index.manifest().sources as usize];
         Ok(Self {
             folder: folder.to_path_buf(),
             index,
             labels: labels.to_vec(),
             names: OnceLock::new(),
-            sources,
+            groups: Default::default(),
+            sources: OnceLock::new(),
             lookup: OnceLock::new(),
         })
     }
@@ -150,7 +152,7 @@ impl TrainingEdges {
     /// The dependent and the head of an edge, and the part of its sentence that a citation shows. Sources are cached.
     pub(crate) fn source(&self, edge: EdgeId) -> Result<(u32, u32, Arc<Source>)> {
         let (number, dependent, head) = self.place(edge)?;
-        let cached = self.sources.get(number as usize);
+        let cached = self.sources.get_or_init(|| vec![OnceLock::new(); self.sentences() as usize]).get(number as usize);
         let source = match cached.and_then(OnceLock::get) {
             Some(source) => source.clone(),
             None => {
@@ -170,11 +172,49 @@ impl TrainingEdges {
         self.index.manifest().sources as u32
     }
 
-    /// The names of the groups of a grouping.
-    pub(crate) fn group_names(&self, grouping: Grouping) -> &[String] {
+    /// The names of the groups of a grouping, without those that lost all edges. Sentences have none here.
+    pub(crate) fn group_names(&self, grouping: Grouping) -> Vec<&str> {
+        self.merged(grouping).names_in_use(&self.index, grouping)
+    }
+
+    /// The name of a group. Sentences have none here.
+    pub(crate) fn group_name(&self, grouping: Grouping, group: u32) -> &str {
+        self.merged(grouping).name(group)
+    }
+
+    /// The groups of a grouping with their names.
+    pub(crate) fn named_groups(&self, grouping: Grouping) -> impl Iterator<Item = (u32, &String)> {
+        (0..).zip(self.merged(grouping).names())
+    }
+
+    /// How many groups a grouping has. Some may have no edge.
+    pub(crate) fn group_count(&self, grouping: Grouping) -> usize {
+        match grouping {
+            Grouping::Sentence => self.sentences() as usize,
+            named => self.merged(named).names().len(),
+        }
+    }
+
+    /// The group of an edge.
+    pub(crate) fn group(&self, grouping: Grouping, edge: u32) -> Option<u32> {
+        match grouping {
+            Grouping::Sentence => self.record(edge).map(|edge| edge.sentence),
+            named => self.merged(named).number(self.index.group(named.place(), edge)?),
+        }
+    }
+
+    /// The sums of the rows of groups. A group that several segments have has several sums.
+    pub(crate) fn group_sums(&self, task: Task, grouping: Grouping) -> impl Iterator<Item = (u32, &[f32])> {
+        let space = self.space(task);
+        let sums = (0..).zip(space.group_sums(grouping.place()).chunks(space.dims()));
+        sums.filter_map(move |(group, sum)| Some((self.merged(grouping).number(group)?, sum)))
+    }
+
+    fn merged(&self, grouping: Grouping) -> &MergedGroups {
         // Unreadable names are treated as missing; `verify` reports such damage.
-        let read = || serde_json::from_slice(self.index.attachment()).unwrap_or_default();
-        self.names.get_or_init(read).of(grouping)
+        let read = |bytes: &[u8]| serde_json::from_slice(bytes).unwrap_or_default();
+        let names = || self.names.get_or_init(|| self.index.attachments().map(read).collect());
+        self.groups[grouping.place()].get_or_init(|| MergedGroups::of(&self.index, names(), grouping))
     }
 
     fn damaged(&self, found: String) -> Error {

@@ -2,6 +2,7 @@
 
 use super::record::TrainingSentence;
 use crate::treebank::Sentence;
+use citree_index::Index;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
@@ -65,6 +66,68 @@ impl GroupNames {
     }
 }
 
+/// The groups of all segments of an index under one numbering: groups of the same name are one.
+#[derive(Debug)]
+pub(super) struct MergedGroups {
+    names: Vec<String>,
+    /// The number of each group of the index. `None` in an index of one segment, which needs no others.
+    numbers: Option<Vec<Option<u32>>>,
+}
+
+impl MergedGroups {
+    pub(super) fn of(index: &Index, of_segments: &[GroupNames], grouping: Grouping) -> Self {
+        let whole = matches!(&index.segments()[..], [segment] if segment.removed == 0);
+        if let ([names], true) = (of_segments, whole) {
+            return Self { names: names.of(grouping).to_vec(), numbers: None };
+        }
+        if grouping == Grouping::Sentence {
+            // The number of a sentence, wherever its segment is.
+            let mut numbers = vec![None; index.groupings().get(grouping.place()).map_or(0, |count| *count as usize)];
+            for edge in 0..index.manifest().records as u32 {
+                let group = index.group(grouping.place(), edge).and_then(|group| numbers.get_mut(group as usize));
+                group.into_iter().for_each(|group| *group = index.record(edge).map(|record| record.source));
+            }
+            return Self { names: Vec::new(), numbers: Some(numbers) };
+        }
+        let mut known: HashMap<&str, u32> = HashMap::new();
+        let (mut names, mut numbers) = (Vec::new(), Vec::new());
+        for name in of_segments.iter().flat_map(|of_segment| of_segment.of(grouping)) {
+            let next = names.len() as u32;
+            numbers.push(Some(*known.entry(name).or_insert(next)));
+            if known.len() > names.len() {
+                names.push(name.clone());
+            }
+        }
+        Self { names, numbers: Some(numbers) }
+    }
+
+    /// The names of all groups. Sentences have none here.
+    pub(super) fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    pub(super) fn name(&self, group: u32) -> &str {
+        self.names.get(group as usize).map_or("", String::as_str)
+    }
+
+    /// The number of a group of the index.
+    pub(super) fn number(&self, group: u32) -> Option<u32> {
+        self.numbers.as_ref().map_or(Some(group), |numbers| numbers.get(group as usize).copied().flatten())
+    }
+
+    /// The names of groups that have an edge.
+    pub(super) fn names_in_use(&self, index: &Index, grouping: Grouping) -> Vec<&str> {
+        let mut used = vec![self.numbers.is_none(); self.names.len()];
+        if self.numbers.is_some() {
+            for edge in 0..index.manifest().records as u32 {
+                let group = index.group(grouping.place(), edge).and_then(|group| self.number(group));
+                group.and_then(|group| used.get_mut(group as usize)).into_iter().for_each(|used| *used = true);
+            }
+        }
+        self.names.iter().zip(used).filter(|(_, used)| *used).map(|(name, _)| name.as_str()).collect()
+    }
+}
+
 /// Assigns group numbers, sentence by sentence.
 #[derive(Debug, Default)]
 pub(super) struct Numbering {
@@ -107,7 +170,13 @@ impl Numbering {
         self.names
     }
 
-    fn number(&mut self, grouping: Grouping, name: String) -> u32 {
+    /// Numbers as if so many sentences came before.
+    pub(super) fn after(sentences: u32) -> Self {
+        Self { sentences, ..Self::default() }
+    }
+
+    /// The number of a group by its name.
+    pub(super) fn number(&mut self, grouping: Grouping, name: String) -> u32 {
         let names = &mut self.names.names;
         names.resize(Grouping::ALL.len(), Vec::new());
         let names = &mut names[grouping.place()];

@@ -1,8 +1,8 @@
 //! Lookups that the index's order by label does not give: edges by sentence and word, sentences by `sent_id`.
 
 use super::TrainingEdges;
+use super::record::TrainingSentence;
 use crate::error::Result;
-use std::collections::HashMap;
 
 /// Marks a word without an edge.
 const NONE: u32 = u32::MAX;
@@ -14,20 +14,15 @@ pub(super) struct SentenceLookup {
     firsts: Vec<usize>,
     /// The edge of each word.
     edges: Vec<u32>,
-    /// The sentence of each `sent_id`; the first one if it repeats.
-    numbers: HashMap<String, u32>,
 }
 
 impl SentenceLookup {
     fn of(edges: &TrainingEdges) -> Result<Self> {
-        let (mut firsts, mut words, mut numbers) = (Vec::new(), 0, HashMap::new());
+        let (mut firsts, mut words) = (Vec::new(), 0);
         for number in 0..edges.sentences() {
             let sentence = edges.sentence(number)?;
             firsts.push(words);
             words += sentence.words.len();
-            if !sentence.sent_id.is_empty() {
-                numbers.entry(sentence.sent_id.to_string()).or_insert(number);
-            }
         }
         let mut table = vec![NONE; words];
         firsts.push(words);
@@ -37,7 +32,7 @@ impl SentenceLookup {
             let place = place.and_then(|place| table.get_mut(place.checked_sub(1)?));
             place.into_iter().for_each(|place| *place = edge);
         }
-        Ok(Self { firsts, edges: table, numbers })
+        Ok(Self { firsts, edges: table })
     }
 }
 
@@ -53,7 +48,8 @@ impl TrainingEdges {
 
     /// The number of the training sentence with a `sent_id`; the first one if it repeats.
     pub(crate) fn sentence_named(&self, sent_id: &str) -> Result<Option<u32>> {
-        Ok(self.lookup()?.numbers.get(sent_id).copied())
+        let named = (!sent_id.is_empty()).then(|| self.index().sources_of(sent_id.as_bytes(), TrainingSentence::key));
+        Ok(named.and_then(|numbers| numbers.first().copied()))
     }
 
     fn lookup(&self) -> Result<&SentenceLookup> {

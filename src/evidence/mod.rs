@@ -5,20 +5,24 @@
 //! view of both: all edges, or all [without](Evidence::without) some. Every decision is computed from it by a rule.
 
 mod build;
+mod change;
 mod compare;
 mod contributions;
 mod density;
 mod edges;
+mod encode;
 mod groups;
 mod lookup;
 mod nearest;
 mod record;
+mod regroup;
 mod scores;
 mod side;
 mod weigh;
 
 pub use build::{Built, Step};
 pub(crate) use build::{REJECTED, build};
+pub use change::{Changed, EvidenceEditor};
 pub use edges::TrainingEdges;
 pub(crate) use groups::{Grouping, prefix};
 pub(crate) use nearest::Neighbors;
@@ -27,8 +31,8 @@ pub(crate) use side::Side;
 pub(crate) use weigh::{Weighed, Weighing};
 
 use crate::task::Task;
+use citree_index::Ranges;
 use citree_index::sums::Sums;
-use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 /// The training edges that count.
@@ -143,10 +147,10 @@ impl Evidence {
     }
 
     /// The numbers of the edges that a side is compared with, including those left out.
-    pub(crate) fn range(&self, side: &Side) -> Range<u32> {
+    pub(crate) fn range(&self, side: &Side) -> Ranges {
         match side.label {
             Some(label) => self.edges.index().records_of(label),
-            None => 0..self.edges.space(side.task).count() as u32,
+            None => Ranges::new([0..self.edges.space(side.task).count() as u32]),
         }
     }
 }

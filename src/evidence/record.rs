@@ -100,6 +100,11 @@ impl<'a> TrainingSentence<'a> {
         record.into_bytes()
     }
 
+    /// The `sent_id` in the output of [`encode`](Self::encode), by which the index finds a sentence.
+    pub(crate) fn key(bytes: &[u8]) -> &[u8] {
+        bytes.split(|byte| *byte == b'\n').next().unwrap_or_default()
+    }
+
     /// Decodes the output of [`encode`](Self::encode); `None` for other bytes.
     pub(crate) fn decode(bytes: &'a [u8]) -> Option<Self> {
         let mut lines = std::str::from_utf8(bytes).ok()?.split('\n');

@@ -3,7 +3,7 @@
 use super::Explainer;
 use super::rationale::share;
 use crate::error::Result;
-use crate::evidence::{EdgeId, Grouping, Side, prefix};
+use crate::evidence::{EdgeId, Grouping, Side, TrainingEdges, prefix};
 use crate::task::Task;
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap};
@@ -120,7 +120,7 @@ impl Explainer {
                 return Ok(name.to_string());
             }
             Ok(match by.grouping() {
-                Some(grouping) => self.edges().group_names(grouping).get(*group as usize).cloned().unwrap_or_default(),
+                Some(grouping) => self.edges().group_name(grouping, *group).to_string(),
                 None => self.edges().label(*group).to_string(),
             })
         };
@@ -176,7 +176,7 @@ impl Explainer {
         if let (By::Label, Some(found)) = (by, self.evidence.densities_by_label(self.parser.by(), side)?) {
             let mut parts = found.accepted;
             if found.rejected != 0.0 {
-                parts.push((new_groups.number(REJECTED, &[], parts.len() as u32), found.rejected));
+                parts.push((new_groups.number(REJECTED, None, parts.len() as u32), found.rejected));
             }
             return Ok(parts);
         }
@@ -190,13 +190,15 @@ impl Explainer {
     }
 
     fn parts_of_sums(&self, grouping: Grouping, side: &Side) -> Result<Vec<(u32, f64)>> {
-        let space = self.edges().space(side.task);
         let weight = self.evidence.unit_contribution(self.parser.by(), side)?;
         let product = |sum: &[f32]| {
             let product: f64 = sum.iter().zip(&side.row).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum();
             weight * product
         };
-        Ok((0..).zip(space.group_sums(grouping.place()).chunks(space.dims()).map(product)).collect())
+        let sums = self.edges().group_sums(side.task, grouping);
+        // The sum of a group that lost all its edges is zero.
+        let sums = sums.filter(|(_, sum)| sum.iter().any(|value| *value != 0.0));
+        Ok(sums.map(|(group, sum)| (group, product(sum))).collect())
     }
 
     fn parts_of_edges(
@@ -205,15 +207,14 @@ impl Explainer {
         side: &Side,
         new_groups: &mut NewGroups,
     ) -> Result<Vec<(u32, f64)>> {
-        let index = self.edges().index();
         let groups = match grouping {
-            Some(grouping) => index.groupings().get(grouping.place()).map_or(0, |groups| *groups as usize),
-            None => index.manifest().classes as usize,
+            Some(grouping) => self.edges().group_count(grouping),
+            None => self.edges().index().manifest().classes as usize,
         };
         let mut parts: Vec<Option<f64>> = vec![None; groups];
         let group = |edge: u32| match grouping {
-            Some(grouping) => index.group(grouping.place(), edge),
-            None => index.record(edge).map(|record| record.class),
+            Some(grouping) => self.edges().group(grouping, edge),
+            None => self.edges().record(edge).map(|record| record.label),
         };
         for (edge, part) in self.evidence.contributions(self.parser.by(), side)? {
             let group = match edge {
@@ -238,7 +239,7 @@ impl Explainer {
         groups: u32,
         new_groups: &mut NewGroups,
     ) -> Result<u32> {
-        let Some(grouping) = grouping else { return Ok(new_groups.number(REJECTED, &[], groups)) };
+        let Some(grouping) = grouping else { return Ok(new_groups.number(REJECTED, None, groups)) };
         let (sentence, dependent, head) = self.edges().place(edge)?;
         if let Some(group) = new_groups.of_sentences.get(&sentence) {
             return Ok(*group);
@@ -249,7 +250,7 @@ impl Explainer {
             Grouping::Sentence => sentence,
             _ => {
                 let name = grouping.name_of(&source, dependent, head);
-                new_groups.number(&name, self.edges().group_names(grouping), groups)
+                new_groups.number(&name, Some((self.edges(), grouping)), groups)
             }
         };
         if matches!(grouping, Grouping::Document | Grouping::Genre | Grouping::Sentence) {
@@ -270,11 +271,12 @@ struct NewGroups {
 }
 
 impl NewGroups {
-    /// The number of a group; `known` holds the names of the first `groups` groups.
-    fn number(&mut self, name: &str, known: &[String], groups: u32) -> u32 {
+    /// The number of a group; `known` has the names of the first `groups` groups, if they have any.
+    fn number(&mut self, name: &str, known: Option<(&TrainingEdges, Grouping)>, groups: u32) -> u32 {
         if self.numbers.is_empty() {
             self.first = groups;
-            self.numbers = (0..).zip(known).map(|(number, name)| (name.clone(), number)).collect();
+            let known = known.into_iter().flat_map(|(edges, grouping)| edges.named_groups(grouping));
+            self.numbers = known.map(|(number, name)| (name.clone(), number)).collect();
         }
         if let Some(number) = self.numbers.get(name) {
             return *number;

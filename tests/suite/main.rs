@@ -10,6 +10,7 @@ mod check_and_eval;
 mod conllu;
 mod demo;
 mod evaluator_parity;
+mod evidence;
 mod explain;
 mod explain_html;
 mod explain_verb;

@@ -7,9 +7,10 @@ use std::path::Path;
 
 use crate::error::{Error, Result};
 
-/// The newest version of the format that this crate writes and reads. Versions 1 and 2 lay files out alike. The manifest
-/// of an index with contrast records has version 2, so that a program of version 1 refuses it instead of ignoring them.
-pub const VERSION: u32 = 2;
+/// The newest version of the format that this crate writes and reads. All versions lay files out alike. The manifest of an
+/// index with contrast records has version 2, and that of an index of several segments or with removed records version 3,
+/// so that a program of an older version refuses it instead of ignoring them.
+pub const VERSION: u32 = 3;
 
 /// The oldest version that this crate reads, and the one that it writes where nothing newer is used.
 pub const OLDEST: u32 = 1;

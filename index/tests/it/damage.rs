@@ -55,7 +55,7 @@ fn use_all(folder: &Path, data: &Data) -> Result<(), Error> {
     }
     for number in 0..130 {
         let _ = (index.record(number), index.source(number), index.records_of(number));
-        let _ = (index.group(0, number), index.group(1, number), index.attachment());
+        let _ = (index.group(0, number), index.group(1, number), index.attachments().count());
     }
     index.verify()
 }

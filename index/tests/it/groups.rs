@@ -16,7 +16,7 @@ fn every_record_keeps_its_groups_and_the_attachment_is_stored() {
     }
     assert_eq!(index.group(2, 0), None, "no such grouping");
     assert_eq!(index.group(0, 230), None, "no such record");
-    assert_eq!(index.attachment(), b"names of groups");
+    assert_eq!(index.attachments().collect::<Vec<_>>(), [b"names of groups"]);
 }
 
 #[test]
@@ -96,7 +96,7 @@ fn an_index_can_have_no_groupings_and_groups_can_be_empty() {
     builder.finish(&|_| {}).unwrap();
     let index = citree_index::Index::open(folder.path()).unwrap();
     index.verify().unwrap();
-    assert!(index.groupings().is_empty() && index.attachment().is_empty());
+    assert!(index.groupings().is_empty() && index.attachments().all(<[u8]>::is_empty));
     assert_eq!(index.group(0, 0), None);
     assert!(index.spaces()[0].group_sums(0).is_empty());
 

@@ -1,6 +1,7 @@
 //! Integration tests of the public API.
 #![allow(clippy::unwrap_used)]
 
+mod changes;
 mod contrasts;
 mod damage;
 mod densities;
@@ -8,6 +9,8 @@ mod frozen;
 mod generations;
 mod groups;
 mod make;
+mod publishing;
 mod queries;
 mod random;
 mod search;
+mod sources;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use citree_index::{Builder, Error, GraphSpec, Index, Metric, Record, SpaceSpec, Spec};
+use citree_index::{Builder, Change, Error, GraphSpec, Index, Metric, Note, Record, SpaceSpec, Spec};
 
 use crate::random::{Random, cone};
 
@@ -91,6 +91,34 @@ impl Data {
         Index::open(folder).unwrap()
     }
 
+    /// Rows of the records that the frozen index of version 3 adds. They must never change.
+    pub fn added_to_freeze(&self) -> Vec<f32> {
+        cone(&mut Random::new(3), 10, self.dims, 4, 0.95)
+    }
+
+    /// Builds the frozen index of version 3: that of version 2 without source 2, and with two sources in a new segment.
+    pub fn build_version_3(&self, folder: &Path) -> Index {
+        drop(self.build_version_2(folder));
+        let rows = self.added_to_freeze();
+        let mut change = Change::begin(folder).unwrap();
+        change.remove_source(2);
+        let class_counts = (0..self.classes).map(|class| (0..10).filter(|i| i % self.classes == class).count() as u64);
+        let spec = Spec { class_counts: class_counts.collect(), groupings: vec![2, 7], contrasts: 1, ..self.spec() };
+        let mut addition = change.add("added", spec, 1, Some(whole), &|_, group, _| group).unwrap();
+        let segment = addition.segment();
+        for number in 0..2 {
+            assert_eq!(segment.add_source(&Self::source(100 + number)).unwrap(), number);
+        }
+        for (i, row) in rows.chunks(self.dims).enumerate() {
+            let record = Record { source: i as u32 / 5, class: (i % self.classes) as u32, payload: [i as u32, 0] };
+            segment.add(record, &[record.source, i as u32 % 7], [row, row]).unwrap();
+        }
+        segment.add_contrast(1, [7, 8], &rows[..self.dims]).unwrap();
+        let [who, what, message] = ["somebody", "changed", "to freeze it"].map(str::to_owned);
+        addition.publish(Note { who, what, message, content: b"more".to_vec() }, &|_| {}).unwrap();
+        Index::open(folder).unwrap()
+    }
+
     pub fn build(&self, folder: &Path) -> Index {
         self.filled(folder).unwrap().finish(&|_| {}).unwrap();
         Index::open(folder).unwrap()
@@ -135,4 +163,9 @@ impl Data {
         all.truncate(count);
         all
     }
+}
+
+/// The key of a source: all of it.
+fn whole(source: &[u8]) -> &[u8] {
+    source
 }

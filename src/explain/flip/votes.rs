@@ -107,10 +107,10 @@ impl Explainer {
     fn voters<'a>(&self, side: &'a Side, count: usize) -> Result<Voters<'a>> {
         let anyone = side.with_label(None);
         let most = count.saturating_add(MOST_REMOVED);
-        let accepted = self.evidence.highest(&self.evidence.similarities(&anyone)?, 0, most, EdgeId::Accepted);
+        let accepted = self.evidence.highest(&self.evidence.similarities(&anyone)?, 0.., most, EdgeId::Accepted);
         let rejected = match side.label {
             Some(_) => Vec::new(),
-            None => self.evidence.highest(self.evidence.rejected_similarities(&anyone)?, 0, most, EdgeId::Rejected),
+            None => self.evidence.highest(self.evidence.rejected_similarities(&anyone)?, 0.., most, EdgeId::Rejected),
         };
         Ok(Voters { side, accepted, rejected })
     }
