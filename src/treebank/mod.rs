@@ -24,4 +24,5 @@ pub(crate) use reader::open;
 pub use reader::{Reader, read_all, read_trees};
 pub use sentence::{MultiwordToken, Sentence, Word};
 pub(crate) use text::Splits;
+pub(crate) use tree::tree_faults;
 pub use writer::write_sentence;
