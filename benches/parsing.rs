@@ -7,6 +7,7 @@
 use citree::config::{Config, Preset};
 use citree::explain::Options;
 use citree::parse::Settings;
+use citree::rule::RuleSettings;
 use citree::treebank::starter;
 use citree::{Bundle, Rule};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
@@ -20,7 +21,8 @@ fn parsing(criterion: &mut Criterion) {
 
     let mut group = criterion.benchmark_group("dev set of the starter treebank");
     group.sample_size(20).throughput(Throughput::Elements(words as u64));
-    let rules = [Rule::sum(), Rule::nca(Rule::TEMPERATURE).unwrap(), Rule::knn(Rule::NEIGHBORS).unwrap()];
+    let rules =
+        [Rule::sum(), Rule::named("nca", RuleSettings::default()).unwrap(), Rule::knn(Rule::NEIGHBORS).unwrap()];
     for rule in rules {
         let settings = Settings { rule: Some(rule.clone()), ..Settings::default() };
         let parser = bundle.parser_with(&settings).unwrap();

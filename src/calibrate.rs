@@ -5,7 +5,7 @@ use crate::bundle::{Bundle, Calibration, MeasuredRule, MeasuredRules};
 use crate::error::{Error, Result};
 use crate::evaluate::{Scored, fit, reliability};
 use crate::parse::{Analysis, Decode, Parser, Settings};
-use crate::rule::Rule;
+use crate::rule::{Rule, RuleSettings};
 use crate::softmax::Softmax;
 use crate::treebank::Sentence;
 
@@ -42,8 +42,10 @@ impl Bundle {
         }
         let trained_for = self.model().config.rule.clone();
         let mut rules = vec![Rule::sum()];
-        if self.parser_with(&Settings { rule: Some(Rule::sum()), ..Settings::default() })?.decides_by_edges() {
-            for rule in [Rule::knn(Rule::NEIGHBORS)?, Rule::nca(Rule::TEMPERATURE)?, trained_for.clone()] {
+        let by_sum = self.parser_with(&Settings { rule: Some(Rule::sum()), ..Settings::default() })?;
+        if by_sum.decides_by_edges() {
+            let nca = Rule::named("nca", RuleSettings::default())?;
+            for rule in [Rule::knn(Rule::NEIGHBORS)?, nca, trained_for.clone()] {
                 if !rules.contains(&rule) {
                     rules.push(rule);
                 }
@@ -53,7 +55,7 @@ impl Bundle {
         let mut own = Rule::sum();
         for (done, rule) in rules.iter().enumerate() {
             progress(done, rules.len());
-            let sample = sample(rule, dev);
+            let sample = sample(by_sum.reads_all_by(rule), dev);
             let found = match self.measure(rule, &sample) {
                 // Some rules do not work for some systems and indexes.
                 Err(Error::Explanation { .. }) if *rule != Rule::sum() => continue,
@@ -61,7 +63,7 @@ impl Bundle {
             };
             // The same sentences by both rules.
             if *rule == trained_for && found.las >= self.measure(&Rule::sum(), &sample)?.las - WORTH {
-                own = rule.clone();
+                own = found.rule.clone();
             }
             measured.push(found);
         }
@@ -85,7 +87,8 @@ impl Bundle {
         let percent =
             |right: &[bool]| 100.0 * right.iter().filter(|right| **right).count() as f64 / words.max(1) as f64;
         Ok(MeasuredRule {
-            rule: rule.clone(),
+            // With the settings that it has for this model.
+            rule: parser.rule().clone(),
             words,
             uas: percent(&tally.right_heads),
             las: percent(&tally.right_edges),
@@ -135,8 +138,8 @@ impl Tally {
 }
 
 /// The sentences that a rule is measured on.
-fn sample(rule: &Rule, dev: &[Sentence]) -> Vec<Sentence> {
-    let stride = if rule.reads_all() { dev.len().div_ceil(FEW).max(1) } else { 1 };
+fn sample(slow: bool, dev: &[Sentence]) -> Vec<Sentence> {
+    let stride = if slow { dev.len().div_ceil(FEW).max(1) } else { 1 };
     dev.iter().step_by(stride).cloned().collect()
 }
 

@@ -69,6 +69,15 @@ pub(crate) fn densities(
     sums.into_iter().map(|sums| sums.into_iter().map(unscaled).collect()).collect()
 }
 
+impl std::iter::Sum for Density {
+    fn sum<I: Iterator<Item = Self>>(densities: I) -> Self {
+        densities.fold(Self::default(), |mut sum, density| {
+            sum.add(density);
+            sum
+        })
+    }
+}
+
 impl Density {
     fn exact(sum: f64) -> Self {
         // The last digits of an f32 product are not certain either.

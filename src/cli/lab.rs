@@ -36,6 +36,7 @@ Examples:
   citree lab systems lab/ --train T.conllu --dev D.conllu --seeds 1,2,3
   citree lab domains lab/ --train T.conllu --dev D.conllu --source answers
   citree lab rules lab/ --train T.conllu --dev D.conllu --bundle near.citree
+  citree lab subclass lab/ --train T.conllu --dev D.conllu --bundle near.citree
   citree lab all lab/ --train T.conllu --dev D.conllu --bert minilm/ --seeds 1
 
 An experiment writes LAB/EXPERIMENT/: report.md (the tables beside the paper's figures), report.json, a \
@@ -67,7 +68,7 @@ pub(super) struct Args {
     /// The genre to learn from in domains and support-size [default: that with most sentences]
     #[arg(long, value_name = "GENRE")]
     source: Option<String>,
-    /// For rules: a trained bundle to measure, instead of training a model
+    /// For subclass, hubs and rules: a trained bundle to measure, instead of training models
     #[arg(long)]
     bundle: Option<PathBuf>,
     /// How often support sentences are drawn in support-size
@@ -97,8 +98,8 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let (train, dev) = (read_trees(&args.train)?, read_trees(&args.dev)?);
     let interrupted = interrupt_flag()?;
     let Experiments(mut chosen) = args.experiment;
-    if args.bundle.is_some() && chosen != [Experiment::Rules] {
-        anyhow::bail!("--bundle is for `citree lab rules`; the other experiments train what they measure");
+    if args.bundle.is_some() && !chosen.iter().all(|experiment| experiment.takes_bundle()) {
+        anyhow::bail!("--bundle is for subclass, hubs and rules; the other experiments train what they measure");
     }
     let bundle = args.bundle.as_ref().map(|bundle| Bundle::open_on(bundle, &device)).transpose()?;
     let command = command_line(None);

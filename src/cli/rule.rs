@@ -8,7 +8,7 @@ pub(super) struct RuleOptions {
     /// How decisions are made: sum, nca or knn, or heads=RULE,labels=RULE [default: the bundle's own rule]
     #[arg(long, help_heading = "Rule")]
     rule: Option<Spelling>,
-    /// By nca and knn: how much more near edges count than far ones [default: 64 by nca, the model's own by knn]
+    /// By nca and knn: how much more near edges count than far ones [default: τ of the model]
     #[arg(long, value_name = "T", help_heading = "Rule")]
     temperature: Option<f32>,
     /// By knn: how many of the nearest edges count [default: 20]

@@ -97,7 +97,7 @@ impl Evidence {
         let Some(temperature) = rule.exponent().filter(|_| self.uses_densities(by, side)) else { return Ok(None) };
         let (densities, weighed) = (self.densities(temperature, side)?, self.weigh(by, side)?);
         let unit = rule.contribution(1.0, &weighed.context);
-        let of_labels = (0..).zip(densities.accepted.iter().map(|density| unit * density)).collect();
+        let of_labels = (0..).zip(densities.accepted.iter().map(|density| unit * density.sum)).collect();
         Ok(Some(ByLabel { accepted: of_labels, rejected: -weighed.totals.rejected }))
     }
 

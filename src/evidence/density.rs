@@ -3,23 +3,28 @@
 
 use super::{Evidence, Side, Weighing};
 use crate::error::Result;
+use crate::rule::Compared;
 use crate::task::Task;
+use citree_index::Density;
+
+/// Bounds that are nearer to each other come from the last digits of similarities that were compared.
+const AS_GOOD_AS_EXACT: f64 = 1e-5;
 
 /// The sums of exp(temperature · (similarity − 1)) around an edge vector.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Densities {
     /// Of the accepted edges of each label.
-    pub(super) accepted: Vec<f64>,
+    pub(super) accepted: Vec<Density>,
     /// Of the rejected edges; 0 for the label model.
-    pub(super) rejected: f64,
+    pub(super) rejected: Density,
 }
 
 impl Densities {
     /// Of the accepted edges that a side is compared with.
-    pub(super) fn of(&self, side: &Side) -> f64 {
+    pub(super) fn of(&self, side: &Side) -> Density {
         match side.label {
             Some(label) => self.accepted.get(label as usize).copied().unwrap_or_default(),
-            None => self.accepted.iter().sum(),
+            None => self.accepted.iter().copied().sum(),
         }
     }
 }
@@ -51,15 +56,28 @@ impl Evidence {
         Ok(())
     }
 
+    /// The lowest and the highest that all that counts for and against a side can be, as shares of what it was taken to be;
+    /// `None` where every training edge was compared, and so nothing was estimated.
+    pub(crate) fn bounds(&self, by: &Weighing, side: &Side) -> Result<Option<[f64; 2]>> {
+        let rule = by.rule.of(side.task);
+        let Some(temperature) = rule.exponent().filter(|_| self.uses_densities(by, side)) else { return Ok(None) };
+        let densities = self.densities(temperature, side)?;
+        let rejected = match self.context(by, side)?.compared {
+            Compared::Both => densities.rejected,
+            Compared::Accepted | Compared::Label => Density::default(),
+        };
+        let whole: Density = [densities.of(side), rejected].into_iter().sum();
+        let bounds = [whole.low, whole.high].map(|bound| bound / whole.sum.max(f64::MIN_POSITIVE));
+        Ok(Some(bounds).filter(|[low, high]| high - low > AS_GOOD_AS_EXACT))
+    }
+
     fn densities_of_rows(&self, task: Task, rows: &[f32], temperature: f32) -> Result<Vec<Densities>> {
         let accepted = self.edges().space(task).densities(rows, temperature)?;
-        let mut found: Vec<Densities> = accepted
-            .into_iter()
-            .map(|of_labels| Densities { accepted: of_labels.iter().map(|of| of.sum).collect(), rejected: 0.0 })
-            .collect();
+        let mut found: Vec<Densities> =
+            accepted.into_iter().map(|accepted| Densities { accepted, rejected: Density::default() }).collect();
         if let (Task::Heads, Some(space)) = (task, self.edges().rejected_space()) {
             for (own, rejected) in found.iter_mut().zip(space.densities(rows, temperature)?) {
-                own.rejected = rejected.iter().map(|of| of.sum).sum();
+                own.rejected = rejected.into_iter().sum();
             }
         }
         Ok(found)

@@ -58,8 +58,8 @@ impl Evidence {
         if let Some(temperature) = rule.exponent().filter(|_| self.uses_densities(by, side)) {
             let densities = self.densities(temperature, side)?;
             let (accepted, rejected) = match context.compared {
-                Compared::Both => (densities.of(side), densities.rejected),
-                Compared::Accepted | Compared::Label => (densities.of(side), 0.0),
+                Compared::Both => (densities.of(side).sum, densities.rejected.sum),
+                Compared::Accepted | Compared::Label => (densities.of(side).sum, 0.0),
             };
             // An edge with similarity 1 has the weight 1.
             let whole = match context.compared {

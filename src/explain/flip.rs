@@ -8,16 +8,15 @@ mod totals;
 mod votes;
 
 use super::Explainer;
-use crate::config::Aggregate;
 use crate::error::Result;
 use crate::evidence::{EdgeId, Evidence, Side, Weighing};
 use crate::parse::{Analysis, Choice, Decision};
 use crate::rule::Compared;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use std::collections::HashSet;
 use totals::shortest_prefix;
 pub(super) use votes::MOST_REMOVED;
-use votes::{MOST_IN_PAIRS, SURELY_SMALLEST};
+use votes::{Budget, MOST_IN_PAIRS, SURELY_SMALLEST};
 
 /// The most members of a set that are named.
 const NAMED: usize = 20;
@@ -38,6 +37,10 @@ pub struct Flip {
     /// removed for it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub forced: bool,
+    /// The decisions, `head` or `label`, about which the search ended before everything was tried, because it would have
+    /// taken too long. A set, or a smaller one, may exist.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ended_early: Vec<&'static str>,
 }
 
 /// A set of training edges, and one of training sentences, whose removal changes a decision.
@@ -61,8 +64,27 @@ pub struct FlipSet {
     /// The `sent_id` of the first sentences of the set.
     pub first_sentences: Vec<String>,
     /// The numbers of all edges of the set, those that matter most first.
-    #[serde(skip)]
+    #[serde(rename = "all_edges", serialize_with = "by_kind")]
     pub removed: Vec<EdgeId>,
+    /// The `sent_id` of all sentences of the set.
+    pub all_sentences: Vec<String>,
+}
+
+/// The numbers of edges of each kind.
+fn by_kind<S: Serializer>(edges: &[EdgeId], serializer: S) -> std::result::Result<S::Ok, S::Error> {
+    #[derive(Default, Serialize)]
+    struct ByKind {
+        accepted: Vec<u32>,
+        rejected: Vec<u32>,
+    }
+    let mut kinds = ByKind::default();
+    for edge in edges {
+        match *edge {
+            EdgeId::Accepted(number) => kinds.accepted.push(number),
+            EdgeId::Rejected(number) => kinds.rejected.push(number),
+        }
+    }
+    kinds.serialize(serializer)
 }
 
 impl Explainer {
@@ -70,27 +92,31 @@ impl Explainer {
     pub fn flip(&self, analysis: &Analysis, dependent: usize) -> Result<Flip> {
         self.parser.require_instances()?;
         let Some([attachment, labelling]) = self.parser.decisions(analysis, &[dependent])?.pop() else {
-            return Ok(Flip { dependent, head: None, label: None, forced: false });
+            return Ok(Flip { dependent, head: None, label: None, forced: false, ended_early: Vec::new() });
         };
         let forced = attachment.is_forced();
+        let budgets = [Budget::new(), Budget::new()];
         let head = match forced {
             true => None,
-            false => self.smallest_flip(analysis, &attachment)?,
+            false => self.smallest_flip(analysis, &attachment, &budgets[0])?,
         };
-        Ok(Flip { dependent, head, label: self.smallest_flip(analysis, &labelling)?, forced })
+        let label = self.smallest_flip(analysis, &labelling, &budgets[1])?;
+        let named = ["head", "label"].into_iter().zip(&budgets);
+        let ended_early = named.filter(|(_, budget)| budget.is_spent()).map(|(name, _)| name).collect();
+        Ok(Flip { dependent, head, label, forced, ended_early })
     }
 
     /// The number of training edges without which a word would have another head; `None` if no removal does it.
     #[cfg(feature = "lab")]
     pub(crate) fn flip_head(&self, analysis: &Analysis, dependent: usize) -> Result<Option<usize>> {
         let Some([attachment, _]) = self.parser.decisions(analysis, &[dependent])?.pop() else { return Ok(None) };
-        Ok(self.smallest_set(analysis, &attachment)?.map(|(removed, ..)| removed.len()))
+        Ok(self.smallest_set(analysis, &attachment, &Budget::new())?.map(|(removed, ..)| removed.len()))
     }
 
     /// The smallest set over all rivals that the decoder allows.
-    fn smallest_flip(&self, analysis: &Analysis, decision: &Decision) -> Result<Option<FlipSet>> {
+    fn smallest_flip(&self, analysis: &Analysis, decision: &Decision, budget: &Budget) -> Result<Option<FlipSet>> {
         let chosen = self.parser.side(analysis, decision, decision.chosen())?;
-        let Some((removed, rival, choice)) = self.smallest_set(analysis, decision)? else { return Ok(None) };
+        let Some((removed, rival, choice)) = self.smallest_set(analysis, decision, budget)? else { return Ok(None) };
         let by_votes = self.rule().of(chosen.task).neighbors().is_some();
         let both = self.evidence.context(self.parser.by(), chosen)?.compared == Compared::Both;
         let removed = if by_votes { Some(removed) } else { self.settled(removed, chosen, rival)? };
@@ -101,7 +127,11 @@ impl Explainer {
             let kind = if matches!(edge, EdgeId::Rejected(_)) { ":rejected" } else { "" };
             Ok(format!("{}:{dependent}:{head}{kind}", source.sent_id))
         };
-        let first = sentences.iter().flatten().take(NAMED);
+        let names: Vec<String> = sentences
+            .iter()
+            .flatten()
+            .map(|number| Ok(self.edges().sentence(*number)?.sent_id.to_string()))
+            .collect::<Result<_>>()?;
         Ok(Some(FlipSet {
             instead: match choice {
                 Choice::Head(head) => head.to_string(),
@@ -111,15 +141,14 @@ impl Explainer {
             of_edges: self.evidence.len() + if both { self.evidence.rejected() } else { 0 },
             // If rejected edges count too, the order of removal is a heuristic.
             smallest: match self.rule().of(chosen.task).neighbors() {
-                Some(count) => removed.len() <= SURELY_SMALLEST && count <= MOST_IN_PAIRS,
-                None => !both && (chosen.label.is_none() || self.parser.by().scale.aggregate == Aggregate::Mean),
+                Some(count) => removed.len() <= SURELY_SMALLEST && count <= MOST_IN_PAIRS && !budget.is_spent(),
+                None => !both,
             },
             first_edges: removed.iter().take(NAMED).map(named).collect::<Result<_>>()?,
             sentences: sentences.as_ref().map(Vec::len),
             of_sentences: self.edges().sentences(),
-            first_sentences: first
-                .map(|n| Ok(self.edges().sentence(*n)?.sent_id.to_string()))
-                .collect::<Result<_>>()?,
+            first_sentences: names.iter().take(NAMED).cloned().collect(),
+            all_sentences: names,
             removed,
         }))
     }
@@ -129,21 +158,24 @@ impl Explainer {
         &self,
         analysis: &Analysis,
         decision: &'d Decision,
+        budget: &Budget,
     ) -> Result<Option<(Vec<EdgeId>, &'d Side, Choice)>> {
         // The most probable first: a small set found early shortens the search for others.
         let others = decision.others();
         self.parser.compute_sides(analysis, decision, &others)?;
         let chosen = self.parser.side(analysis, decision, decision.chosen())?;
         let both = self.evidence.context(self.parser.by(), chosen)?.compared == Compared::Both;
+        let neighbors = self.rule().of(chosen.task).neighbors();
+        let voters = neighbors.map(|count| self.voters(chosen, count)).transpose()?;
         let mut best: Option<(Vec<EdgeId>, &'d Side, Choice)> = None;
         for other in others {
             let rival = self.parser.side(analysis, decision, other)?;
             if self.evidence.count(rival) == 0 {
                 continue;
             }
-            let removed = match (self.rule().of(chosen.task).neighbors(), chosen.label) {
-                (Some(neighbors), _) => {
-                    self.by_votes(neighbors, chosen, rival, best.as_ref().map(|(best, ..)| best.len()))?
+            let removed = match (neighbors.zip(voters.as_ref()), chosen.label) {
+                (Some((count, voters)), _) => {
+                    self.by_votes(count, voters, rival, best.as_ref().map(|(best, ..)| best.len()), budget)?
                 }
                 (None, None) if both => self.by_ratio(chosen, rival)?,
                 (None, None) => shortest_prefix(self.margin_parts(chosen, rival)?),
@@ -189,3 +221,6 @@ impl Explainer {
         Ok(left.weigh(&by, chosen)?.score < left.weigh(&by, rival)?.score)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -123,6 +123,9 @@ pub struct Coverage {
     /// If one can: the share of nearest edges that the search finds, measured when the index was built.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recall: Option<f32>,
+    /// Where all that counts is estimated: the least and the most that it can be, as shares of the estimate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bounds: Option<[f64; 2]>,
 }
 
 impl Explainer {
@@ -245,6 +248,7 @@ impl Explainer {
             of: evidence.counted(by, chosen)?,
             exact: found.exact,
             recall: self.recall(chosen).filter(|_| !found.exact),
+            bounds: evidence.bounds(by, chosen)?,
         };
         let rival = rival.map(|(rival, _)| rival);
         // Only edges with the label count for it, so a split by label has no information.

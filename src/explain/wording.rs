@@ -3,8 +3,8 @@
 mod answers;
 
 pub(crate) use answers::{
-    MOST_IS_MISSING, MOST_OF_ALL, change, change_count, chosen_by_tree, contrast, flip, flip_by_tree, flip_sentences,
-    no_alternative,
+    ENDED_EARLY, MOST_IS_MISSING, MOST_OF_ALL, change, change_count, chosen_by_tree, contrast, flip, flip_by_tree,
+    flip_sentences, no_alternative,
 };
 
 use super::{Citation, Coverage, Rationale, RollUp};
@@ -122,9 +122,15 @@ fn verdict(score: f64, margin: Option<(f64, &str)>, single: bool, all_for: bool)
     }
 }
 
-/// Whether a search may have missed a nearer training edge.
+/// Whether a nearer training edge can have been missed, and how exact shares are.
 pub(crate) fn completeness(coverage: &Coverage) -> String {
-    match (coverage.exact, coverage.recall) {
+    let estimated = match coverage.bounds {
+        Some([low, high]) => {
+            format!(" What far edges count is estimated, all together within {}.", percent((1.0 - low).max(high - 1.0)))
+        }
+        None => String::new(),
+    };
+    let found = match (coverage.exact, coverage.recall) {
         (true, _) => "Exact: compared with every training edge that counts, so no nearer one was missed.".to_string(),
         (false, Some(recall)) => format!(
             "Found by search, which finds {} of the nearest edges (measured when the index was built): a nearer one may be \
@@ -132,7 +138,8 @@ pub(crate) fn completeness(coverage: &Coverage) -> String {
             percent(f64::from(recall))
         ),
         (false, None) => "Found by search, its recall not measured: a nearer one may be missing.".to_string(),
-    }
+    };
+    found + &estimated
 }
 
 impl Rationale {

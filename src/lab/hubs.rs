@@ -4,6 +4,7 @@
 mod tables;
 
 use super::bench::{Bench, comparing, reading, system};
+use super::bundled::Subject;
 use super::corpus::Corpus;
 use super::geometry::Geometry;
 use super::nearest::nearest;
@@ -12,8 +13,11 @@ use super::report::Drawing;
 use super::statistics::{correlation, rank_correlation};
 use super::trainings::Training;
 use super::{Lab, Report};
+use crate::bundle::Bundle;
 use crate::error::Result;
+use crate::task::Task;
 use crate::train::Stage;
+use crate::treebank::Sentence;
 use serde::{Deserialize, Serialize};
 use tables::Edge;
 
@@ -25,7 +29,10 @@ const CURVE: usize = 100;
 const COMPARED: [&str; 2] = ["IId", "IIc"];
 
 pub(super) fn trainings(lab: &Lab) -> Vec<Training> {
-    Training::all(&Corpus::Whole, &[Stage::Heads], &INSTANCE_SYSTEMS, &lab.seeds[..1])
+    match lab.bundle {
+        Some(_) => Vec::new(),
+        None => Training::all(&Corpus::Whole, &[Stage::Heads], &INSTANCE_SYSTEMS, &lab.seeds[..1]),
+    }
 }
 
 fn one_cost(lab: &Lab) -> u64 {
@@ -34,6 +41,9 @@ fn one_cost(lab: &Lab) -> u64 {
 }
 
 pub(super) fn cost(lab: &Lab) -> u64 {
+    if lab.bundle.is_some() {
+        return one_cost(lab);
+    }
     (INSTANCE_SYSTEMS.len() + COMPARED.len() * Geometry::ALL.len()) as u64 * one_cost(lab)
 }
 
@@ -51,8 +61,17 @@ struct Counted {
     leaders_length: f64,
 }
 
+/// The N_k of every training edge, in treebank order, and the name of the vectors that were compared.
+struct Citations<'a> {
+    name: &'a str,
+    counts: &'a [u32],
+}
+
 pub(super) fn report(bench: &Bench) -> Result<Report> {
     let lab = bench.lab;
+    if let Some(bundle) = lab.bundle {
+        return report_of_bundle(bench, bundle);
+    }
     let count = |name: &'static str, geometry: Geometry| {
         let key = format!("hubs-{name}-{}-{}", lab.seeds[0], geometry.name().replace(", ", "-"));
         bench.once(&Corpus::Whole, &key, one_cost(lab), || counted(bench, name, geometry))
@@ -68,43 +87,88 @@ pub(super) fn report(bench: &Bench) -> Result<Report> {
         }
     }
     let edges: Vec<Edge> = lab.train.iter().flat_map(tables::edges_of).collect();
-    let tables = vec![
-        tables::highest(lab, &own, &edges),
-        tables::leading(&own, &edges),
-        geometries,
-        tables::shares("labels", "label", &own, &edges, |edge| edge.label.as_str()),
-        tables::shares("genres", "genre", &own, &edges, |edge| edge.genre.as_str()),
+    let cited: Vec<Citations> =
+        INSTANCE_SYSTEMS.iter().zip(&own).map(|(name, own)| Citations { name, counts: &own.counts }).collect();
+    let mut report = cited_most(lab, &cited, &edges);
+    report.tables.insert(2, geometries);
+    report.title = format!("Hubs on {}", lab.name);
+    report.notes = vec![
+        format!(
+            "{} Edges are compared by the vectors of the head model (seed {}) and the system's own similarity. The search is \
+             exact. `counts-SYSTEM.csv` lists every edge.",
+            meaning(lab, edges.len()),
+            lab.seeds[0]
+        ),
+        "Centred: the mean of all training vectors is subtracted from every vector, of training and dev edges, before they \
+         are compared. Length is the length of the vector after centring, if any, and before cosine normalises it. \
+         Correlations are with N, over all training edges: r is Pearson's, ρ is Spearman's rank correlation. The \
+         percentile is the mean position of the most cited edges among all edges sorted by length: 50 if length does not \
+         matter, 100 if they are the longest."
+            .to_string(),
     ];
-    let files =
-        INSTANCE_SYSTEMS.iter().zip(&own).map(|(name, own)| (format!("counts-{name}.csv"), tables::list(own, &edges)));
-    Ok(Report {
-        title: format!("Hubs on {}", lab.name),
-        notes: vec![
-            format!(
-                "N{CITED} of a training edge is the number of gold dev edges, of {}, that have it among their {CITED} nearest of all {} \
-                 training edges. Edges are compared by the vectors of the head model (seed {}) and the system's own similarity. \
-                 The search is exact. If citations were spread evenly, every edge would have {:.2}. `counts-SYSTEM.csv` lists \
-                 every edge.",
-                lab.words(lab.dev),
-                edges.len(),
-                lab.seeds[0],
-                (CITED as u64 * lab.words(lab.dev)) as f64 / edges.len().max(1) as f64
-            ),
-            "Centred: the mean of all training vectors is subtracted from every vector, of training and dev edges, before they \
-             are compared. Length is the length of the vector after centring, if any, and before cosine normalises it. \
-             Correlations are with N, over all training edges: r is Pearson's, ρ is Spearman's rank correlation. The \
-             percentile is the mean position of the most cited edges among all edges sorted by length: 50 if length does not \
-             matter, 100 if they are the longest."
-                .to_string(),
+    Ok(report)
+}
+
+/// The hubs of a trained bundle, in the spaces of its head model and of its label model.
+fn report_of_bundle(bench: &Bench, bundle: &Bundle) -> Result<Report> {
+    let lab = bench.lab;
+    let subject = Subject::new(lab, bundle)?;
+    let edges: Vec<Edge> = lab.train.iter().flat_map(tables::edges_of).collect();
+    let count = || -> Result<[Vec<u32>; 2]> {
+        let heads: Vec<Vec<usize>> = lab.dev.iter().map(gold_heads).collect();
+        Ok(subject.nearest(lab, &heads, CITED)?.map(|found| {
+            let mut counts = vec![0; edges.len()];
+            found.into_iter().flatten().for_each(|place| counts[place] += 1);
+            counts
+        }))
+    };
+    let counts = bench.once(&Corpus::Whole, &format!("hubs-{}", subject.name), one_cost(lab), count)?;
+    let cited: Vec<Citations> =
+        Task::ALL.iter().zip(&counts).map(|(task, counts)| Citations { name: task.name(), counts }).collect();
+    let mut report = cited_most(lab, &cited, &edges);
+    report.title = format!("Hubs of a bundle on {}", lab.name);
+    report.notes = vec![format!(
+        "{} Of the bundle {}: edges are compared by the vectors of its head model (heads) and of its label model (labels). \
+         The search of its index is exact. Rejected edges are not counted. `counts-heads.csv` and `counts-labels.csv` \
+         list every edge.",
+        meaning(lab, edges.len()),
+        subject.name
+    )];
+    Ok(report)
+}
+
+/// The gold heads of a sentence, with an entry for ROOT.
+fn gold_heads(sentence: &Sentence) -> Vec<usize> {
+    std::iter::once(0).chain(sentence.words().iter().map(|word| word.head.unwrap_or_default())).collect()
+}
+
+/// What N_k is, in words.
+fn meaning(lab: &Lab, edges: usize) -> String {
+    let words = lab.words(lab.dev);
+    format!(
+        "N{CITED} of a training edge is the number of gold dev edges, of {words}, that have it among their {CITED} nearest of \
+         all {edges} training edges. If citations were spread evenly, every edge would have {:.2}.",
+        (CITED as u64 * words) as f64 / edges.max(1) as f64
+    )
+}
+
+/// The tables, the curve and the lists of what is cited how often.
+fn cited_most(lab: &Lab, own: &[Citations], edges: &[Edge]) -> Report {
+    Report {
+        tables: vec![
+            tables::highest(lab, own, edges),
+            tables::leading(own, edges),
+            tables::shares("labels", "label", own, edges, |edge| edge.label.as_str()),
+            tables::shares("genres", "genre", own, edges, |edge| edge.genre.as_str()),
         ],
-        tables,
         drawings: vec![Drawing {
             name: "hubs".to_string(),
-            caption: format!("The {CURVE} highest N{CITED} of each system, logarithmic"),
-            svg: tables::curve(&own),
+            caption: format!("The {CURVE} highest N{CITED} by each kind of vectors, logarithmic"),
+            svg: tables::curve(own),
         }],
-        files: files.collect(),
-    })
+        files: own.iter().map(|own| (format!("counts-{}.csv", own.name), tables::list(own.counts, edges))).collect(),
+        ..Report::default()
+    }
 }
 
 fn counted(bench: &Bench, name: &str, geometry: Geometry) -> Result<Counted> {

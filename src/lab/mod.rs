@@ -7,6 +7,7 @@
 #[cfg(feature = "cli")]
 mod before;
 mod bench;
+mod bundled;
 pub(crate) mod chart;
 mod corpus;
 mod domains;
@@ -75,6 +76,11 @@ impl Experiment {
         }
     }
 
+    /// Whether it can measure a trained bundle instead of models that it trains.
+    pub fn takes_bundle(self) -> bool {
+        matches!(self, Self::Subclass | Self::Hubs | Self::Rules)
+    }
+
     /// The models that it needs.
     fn trainings(self, lab: &Lab) -> Result<Vec<Training>> {
         match self {
@@ -82,7 +88,8 @@ impl Experiment {
             Self::Domains => domains::trainings(lab),
             Self::SupportSize => support_size::trainings(lab),
             Self::Subclass => Ok(subclass::trainings(lab)),
-            Self::Hubs | Self::Neighbors => Ok(hubs::trainings(lab)),
+            Self::Hubs => Ok(hubs::trainings(lab)),
+            Self::Neighbors => Ok(neighbors::trainings(lab)),
             Self::Rules => Ok(rules::trainings(lab)),
         }
     }
@@ -141,7 +148,8 @@ pub struct Lab<'a> {
     pub seeds: &'a [u64],
     /// The genre to train on in experiments across genres; by default the one with the most sentences.
     pub source: Option<&'a str>,
-    /// A trained bundle whose rules are compared, instead of models trained here. Only the rules experiment uses it.
+    /// A trained bundle to measure, instead of models trained here. Only experiments that
+    /// [take one](Experiment::takes_bundle) use it.
     pub bundle: Option<&'a Bundle>,
     /// The number of draws of support sentences.
     pub draws: usize,
@@ -206,7 +214,7 @@ impl Lab<'_> {
         if self.config.epochs == 0 {
             return refuse("an experiment needs at least one epoch");
         }
-        if self.config.share_encoder {
+        if self.config.share_encoder && self.bundle.is_none() {
             return refuse(
                 "the paper's systems are two models, each with an encoder of its own; leave out share_encoder (the preset \
                  joint has it)",

@@ -6,6 +6,7 @@ use super::nearest::{Rows, nearest};
 use super::pairs::{Pair, Shown, draw};
 use super::published::INSTANCE_SYSTEMS;
 use super::report::Drawing;
+use super::trainings::Training;
 use super::{Cell, Lab, Report, Table};
 use crate::error::Result;
 use crate::random::Random;
@@ -13,6 +14,10 @@ use crate::train::Stage;
 
 /// The number of edges shown.
 const SHOWN: usize = 8;
+
+pub(super) fn trainings(lab: &Lab) -> Vec<Training> {
+    Training::all(&Corpus::Whole, &[Stage::Heads], &INSTANCE_SYSTEMS, &lab.seeds[..1])
+}
 
 fn one_cost(lab: &Lab) -> u64 {
     let (train, dev) = (lab.words(lab.train), lab.words(lab.dev));

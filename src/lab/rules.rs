@@ -4,16 +4,15 @@
 mod measure;
 
 use super::bench::{Bench, reading};
+use super::bundled::{Subject, rule_key, rule_title};
 use super::chart::{self, Axis, Line};
 use super::corpus::Corpus;
 use super::report::Drawing;
 use super::trainings::Training;
 use super::{Cell, Lab, Report, Table};
 use crate::bundle::{Bundle, Layout};
-use crate::config::Basis;
 use crate::config::System;
-use crate::encoder::Vocabulary;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::evidence;
 use crate::rule::Rule;
 use crate::train::Stage;
@@ -63,10 +62,10 @@ pub(super) fn report(bench: &Bench) -> Result<Report> {
             &own
         }
     };
-    let subject = subject(lab, bundle)?;
+    let subject = Subject::new(lab, bundle)?.name;
     let mut measured = Vec::new();
     for rule in rules()? {
-        let name = format!("rules-{subject}-{}", title(&rule).replace([' ', ',', '='], "-"));
+        let name = format!("rules-{subject}-{}", rule_key(&rule));
         let found = bench.once(&Corpus::Whole, &name, cost_of_rule(lab), || measure(bundle, &rule, lab.dev))?;
         measured.push((rule, found));
     }
@@ -95,37 +94,6 @@ fn own_bundle(bench: &Bench) -> Result<Bundle> {
         return Bundle::of(bundle.layout().clone(), bundle.model().clone(), lab.device);
     }
     Ok(bundle)
-}
-
-/// A name for the measured model.
-fn subject(lab: &Lab, bundle: &Bundle) -> Result<String> {
-    let model = bundle.model();
-    let system = model.config.system;
-    if system.inference != Basis::Instances {
-        let message = format!("rules can be compared where training edges decide, as in WIc and IIc, not in {system}");
-        return Err(Error::Explanation { message });
-    }
-    let edges = u64::from(bundle.index()?.accepted());
-    if model.tables.vocabulary != Vocabulary::new(lab.train, model.config.min_count) || edges != lab.words(lab.train) {
-        let message =
-            "the bundle was trained on another treebank than --train: its rules would see other edges than it does";
-        return Err(Error::Explanation { message: message.to_string() });
-    }
-    let (fingerprint, rejected) = (bundle.fingerprint()?, bundle.index()?.rejected());
-    Ok(format!("{system}-{}-{rejected}", &fingerprint[..10]))
-}
-
-/// A rule in a table.
-fn title(rule: &Rule) -> String {
-    use crate::task::Task;
-    let [heads, labels] = Task::ALL.map(|task| {
-        let settings = rule.of(task).settings().into_iter().map(|(name, value)| match name {
-            "temperature" => format!("T = {value}"),
-            _ => value.to_string(),
-        });
-        std::iter::once(rule.of(task).name().to_string()).chain(settings).collect::<Vec<_>>().join(" ")
-    });
-    if heads == labels { heads } else { format!("heads {heads}, labels {labels}") }
 }
 
 fn notes(subject: &str, bundle: &Bundle, measured: &[(Rule, Measured)]) -> Vec<String> {
@@ -171,7 +139,7 @@ fn accuracy(measured: &[(Rule, Measured)]) -> Table {
     ];
     let mut table = Table::new("accuracy", "Accuracy and speed", columns);
     for (rule, of) in measured {
-        let mut row = vec![Cell::text(title(rule)), Cell::Count(of.words as u64)];
+        let mut row = vec![Cell::text(rule_title(rule)), Cell::Count(of.words as u64)];
         row.extend(
             [of.uas, of.uas_gain[0], of.uas_gain[1], of.las, of.las_gain[0], of.las_gain[1], of.labels].map(percent),
         );
@@ -187,7 +155,7 @@ fn carried(measured: &[(Rule, Measured)]) -> Table {
     for (rule, of) in measured {
         let flip = of.flip.map_or(Cell::Nothing, |edges| Cell::Count(edges as u64));
         table.rows.push(vec![
-            Cell::text(title(rule)),
+            Cell::text(rule_title(rule)),
             percent(of.carried),
             percent(of.against),
             flip,
@@ -214,7 +182,7 @@ fn calibration(measured: &[(Rule, Measured)]) -> Table {
         let values = [of.heads, of.labels_calibration]
             .map(|own| [own.softmax.temperature, own.softmax.power, own.error_before, own.error]);
         let row = values.concat().into_iter().map(Cell::Value);
-        table.rows.push(std::iter::once(Cell::text(title(rule))).chain(row).collect());
+        table.rows.push(std::iter::once(Cell::text(rule_title(rule))).chain(row).collect());
     }
     table
 }
@@ -228,7 +196,7 @@ fn plot(measured: &[(Rule, Measured)]) -> String {
         Line {
             name: name.to_string(),
             points: members().map(|(_, of)| point(of)).collect(),
-            captions: members().map(|(rule, _)| title(rule)).collect(),
+            captions: members().map(|(rule, _)| rule_title(rule)).collect(),
         }
     };
     let across =

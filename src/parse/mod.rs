@@ -148,6 +148,8 @@ impl Parser {
 
     /// The same parser with another rule.
     pub(crate) fn deciding_by(&self, rule: &Rule) -> Result<Self> {
+        // Decisions and answers name the temperature, whether it was given or is that of the model.
+        let rule = rule.with_scale(self.by.scale);
         let parser = Self { by: Weighing { rule: rule.clone(), ..self.by.clone() }, ..self.clone() };
         if !rule.is_linear() || parser.by.exact {
             parser.require_instances()?;
@@ -160,6 +162,11 @@ impl Parser {
     /// The rule in use.
     pub fn rule(&self) -> &Rule {
         &self.by.rule
+    }
+
+    /// Whether a rule compares every candidate with every training edge, which takes long.
+    pub fn reads_all_by(&self, rule: &Rule) -> bool {
+        rule.reads_all(self.system.similarity == Similarity::Cosine)
     }
 
     /// Splits a line of plain text into the words of one sentence, as in the training treebank.

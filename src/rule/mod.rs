@@ -34,6 +34,11 @@ pub trait Scoring: fmt::Debug + Send + Sync {
         Vec::new()
     }
 
+    /// The same rule with the settings that it takes from a model, if it takes any.
+    fn with_scale(&self, _scale: Scale) -> Option<Arc<dyn Scoring>> {
+        None
+    }
+
     /// The number of nearest training edges that count; `None` if all do.
     fn neighbors(&self) -> Option<usize> {
         None
@@ -173,8 +178,6 @@ impl Totals {
 pub struct Rule([Arc<dyn Scoring>; 2]);
 
 impl Rule {
-    /// The default temperature of `nca`.
-    pub const TEMPERATURE: f32 = 64.0;
     /// The default number of neighbours of `knn`.
     pub const NEIGHBORS: usize = 20;
     /// The names of the built-in rules.
@@ -186,9 +189,9 @@ impl Rule {
     }
 
     /// Every training edge counts by exp(temperature · cosine), so near edges dominate. Rejected edges count against a
-    /// head.
+    /// head. [`Rule::named`] without a temperature takes that of the model, τ.
     pub fn nca(temperature: f32) -> Result<Self> {
-        Self::own(nca::Nca { temperature })
+        Self::own(nca::Nca { temperature: Some(temperature) })
     }
 
     /// Only the nearest training edges count, of both kinds, by exp(τ · similarity).
@@ -229,9 +232,16 @@ impl Rule {
         Task::ALL.iter().all(|&task| self.of(task).is_linear())
     }
 
-    /// Whether it compares every candidate with every training edge, which takes long.
-    pub(crate) fn reads_all(&self) -> bool {
-        Task::ALL.iter().any(|&task| !self.of(task).is_linear() && self.of(task).neighbors().is_none())
+    /// Whether it compares every candidate with every training edge, which takes long. The nearest edges are found
+    /// without that by a graph, which systems with dot products do not have: `cosine` is false for these.
+    pub(crate) fn reads_all(&self, cosine: bool) -> bool {
+        let searched = |task| cosine && self.of(task).neighbors().is_some();
+        Task::ALL.iter().any(|&task| !self.of(task).is_linear() && !searched(task))
+    }
+
+    /// The same rule with the settings that its halves take from a model.
+    pub(crate) fn with_scale(&self, scale: Scale) -> Self {
+        Self(self.0.each_ref().map(|half| half.with_scale(scale).unwrap_or_else(|| half.clone())))
     }
 
     /// How many training edges to cite if nobody says: all that vote, up to 20, or 10 where all training edges count.

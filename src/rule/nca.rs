@@ -2,8 +2,9 @@
 //! and far ones count for almost nothing. For heads, the score is the log of a ratio of densities: that of accepted
 //! edges around a candidate to that of rejected ones.
 
-use super::{Compared, Context, Scoring, Totals};
+use super::{Compared, Context, Scale, Scoring, Totals};
 use candle_core::{D, Tensor};
+use std::sync::Arc;
 
 /// Beyond this temperature the contributions of all edges can be too small for f64, and ties would decide.
 const HIGHEST: f32 = 1024.0;
@@ -11,13 +12,18 @@ const HIGHEST: f32 = 1024.0;
 /// A log ratio of densities for heads; the log of the sum or of the mean of exp(temperature · cosine) otherwise.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Nca {
-    pub(super) temperature: f32,
+    /// How much more near edges count than far ones; by default the factor τ that the model was trained with.
+    pub(super) temperature: Option<f32>,
 }
 
 impl Nca {
+    fn temperature(&self, context: &Context) -> f64 {
+        self.temperature.map_or(context.scale.factor, f64::from)
+    }
+
     /// Subtracts 1, the highest cosine, so that nothing overflows.
-    fn weight(&self, similarity: f32) -> f64 {
-        (f64::from(self.temperature) * (f64::from(similarity) - 1.0)).exp()
+    fn weight(&self, similarity: f32, context: &Context) -> f64 {
+        (self.temperature(context) * (f64::from(similarity) - 1.0)).exp()
     }
 }
 
@@ -27,16 +33,20 @@ impl Scoring for Nca {
     }
 
     fn describe(&self) -> String {
-        let temperature = self.temperature;
+        let temperature = self.temperature.map_or("τ".to_string(), |temperature| temperature.to_string());
         format!("every training edge counts by exp({temperature} × cosine), so near ones count for most")
     }
 
     fn settings(&self) -> Vec<(&'static str, serde_json::Value)> {
-        vec![("temperature", serde_json::json!(self.temperature))]
+        self.temperature.map(|temperature| ("temperature", serde_json::json!(temperature))).into_iter().collect()
+    }
+
+    fn with_scale(&self, scale: Scale) -> Option<Arc<dyn Scoring>> {
+        Some(Arc::new(Self { temperature: Some(self.temperature.unwrap_or(scale.factor as f32)) }))
     }
 
     fn exponent(&self) -> Option<f32> {
-        Some(self.temperature)
+        self.temperature
     }
 
     fn counts_rejected(&self) -> bool {
@@ -46,7 +56,7 @@ impl Scoring for Nca {
     fn whole(&self, accepted: &[f32], rejected: &[f32], context: &Context) -> f64 {
         match context.compared {
             Compared::Both => {
-                let weights = accepted.iter().chain(rejected).map(|&similarity| self.weight(similarity));
+                let weights = accepted.iter().chain(rejected).map(|&similarity| self.weight(similarity, context));
                 weights.sum::<f64>().max(f64::MIN_POSITIVE)
             }
             Compared::Accepted | Compared::Label => 1.0,
@@ -55,8 +65,10 @@ impl Scoring for Nca {
 
     fn contribution(&self, similarity: f32, context: &Context) -> f64 {
         match context.compared {
-            Compared::Both => self.weight(similarity) / context.whole,
-            Compared::Accepted | Compared::Label => context.scale.share(context.count) * self.weight(similarity),
+            Compared::Both => self.weight(similarity, context) / context.whole,
+            Compared::Accepted | Compared::Label => {
+                context.scale.share(context.count) * self.weight(similarity, context)
+            }
         }
     }
 
@@ -64,16 +76,18 @@ impl Scoring for Nca {
         let log = |total: f64| total.max(f64::MIN_POSITIVE).ln();
         match context.compared {
             Compared::Both => log(totals.accepted) - log(totals.rejected),
-            Compared::Accepted | Compared::Label => log(totals.accepted) + f64::from(self.temperature),
+            Compared::Accepted | Compared::Label => log(totals.accepted) + self.temperature(context),
         }
     }
 
     fn check(&self, cosine: bool) -> Result<(), String> {
-        if !(self.temperature > 0.0 && self.temperature.is_finite()) {
-            return Err("the `temperature` of the nca rule must be a positive number".to_string());
-        }
-        if self.temperature > HIGHEST {
-            return Err(format!("the `temperature` of the nca rule is at most {HIGHEST}"));
+        if let Some(temperature) = self.temperature {
+            if !(temperature > 0.0 && temperature.is_finite()) {
+                return Err("the `temperature` of the nca rule must be a positive number".to_string());
+            }
+            if temperature > HIGHEST {
+                return Err(format!("the `temperature` of the nca rule is at most {HIGHEST}"));
+            }
         }
         match cosine {
             true => Ok(()),

@@ -114,6 +114,32 @@ fn a_rule_round_trips_with_its_settings() {
     }
     assert_eq!(serde_json::to_string(&rules()[1]).unwrap(), r#"{"name":"nca","temperature":64.0}"#);
     assert_ne!(Rule::knn(5).unwrap(), Rule::knn(6).unwrap());
+    let unsaid = Rule::named("nca", RuleSettings::default()).unwrap();
+    assert_eq!(serde_json::to_string(&unsaid).unwrap(), r#"{"name":"nca"}"#);
+}
+
+#[test]
+fn nca_without_a_temperature_has_that_of_the_model() {
+    let unsaid = Rule::named("nca", RuleSettings::default()).unwrap();
+    let scale = Scale { factor: 24.0, ..SCALE };
+    assert_eq!(unsaid.with_scale(scale), Rule::nca(24.0).unwrap());
+    assert_eq!(Rule::nca(64.0).unwrap().with_scale(scale), Rule::nca(64.0).unwrap(), "one that is given wins");
+    for compared in [Compared::Accepted, Compared::Both, Compared::Label] {
+        let [a, b] = [&unsaid, &Rule::nca(64.0).unwrap()].map(|rule| {
+            let (totals, score) = weighed(rule.of(Task::Heads), &[0.9, 0.2], &[0.8], compared);
+            (totals, score)
+        });
+        assert_eq!(a, b, "{compared:?}");
+    }
+}
+
+#[test]
+fn votes_are_found_without_reading_all_edges_only_where_there_is_a_graph() {
+    let [sum, nca, knn] = rules();
+    let mixed = Rule::each(&sum, &knn);
+    for (rule, cosine, dot) in [(sum, false, false), (nca, true, true), (knn, false, true), (mixed, false, true)] {
+        assert_eq!((rule.reads_all(true), rule.reads_all(false)), (cosine, dot), "{rule}");
+    }
 }
 
 #[test]

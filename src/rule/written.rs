@@ -69,7 +69,7 @@ impl Rule {
 
     fn one(name: &str, RuleSettings { temperature, neighbors }: RuleSettings) -> Result<Self> {
         match name {
-            "nca" => Self::own(nca::Nca { temperature: temperature.unwrap_or(Self::TEMPERATURE) }),
+            "nca" => Self::own(nca::Nca { temperature }),
             "knn" => Self::own(knn::Knn { neighbors: neighbors.unwrap_or(Self::NEIGHBORS), temperature }),
             // Spellings hold known names only.
             _ => Ok(Self::sum()),

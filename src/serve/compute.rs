@@ -48,6 +48,11 @@ impl QueuedRequest {
         Self { more, ..self }
     }
 
+    /// Whether its rule compares every candidate with every training edge.
+    fn compares_all(&self) -> bool {
+        self.snapshot.explainer.parser().reads_all_by(&self.rule)
+    }
+
     /// Marks that the client will ask about these sentences again.
     pub(super) fn coming_again(self) -> Self {
         Self { again: true, ..self }
@@ -123,7 +128,7 @@ impl Compute {
         done: &mut dyn FnMut(usize, Result<Reply, Problem>),
     ) {
         // Other analyses are cheap, so they are not cached.
-        let slow = |request: &QueuedRequest| request.again && request.rule.reads_all();
+        let slow = |request: &QueuedRequest| request.again && request.compares_all();
         let key =
             |request: &QueuedRequest| slow(request).then(|| Key::new(snapshot, &request.rule, &request.sentences));
         let keys: Vec<Option<Key>> = requests.iter().map(|request| key(request)).collect();
@@ -179,7 +184,7 @@ impl Work for Compute {
 
     fn size(&self, request: &QueuedRequest) -> usize {
         let words: usize = request.sentences.iter().map(|sentence| sentence.words().len()).sum();
-        1 + request.more + words * if request.rule.reads_all() { COMPARING } else { 1 }
+        1 + request.more + words * if request.compares_all() { COMPARING } else { 1 }
     }
 
     fn sentences(&self, request: &QueuedRequest) -> usize {

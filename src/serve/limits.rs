@@ -13,8 +13,8 @@ pub struct Limits {
     pub words: usize,
     /// The most words in a sentence: its candidate edges grow with the square.
     pub sentence_words: usize,
-    /// The most words in a request that compares with every training edge (the rule nca, or `exact`). Also the
-    /// most edges times roll-ups other than by label.
+    /// The most words in a request that compares with every training edge (the rule nca, knn with dot products,
+    /// or `exact`). Also the most edges times roll-ups other than by label.
     pub compared_words: usize,
     /// The most citations per decision, or neighbours per edge.
     pub count: usize,

@@ -26,6 +26,7 @@ mod openapi;
 mod page;
 mod problem;
 mod request;
+mod rule_request;
 mod snapshot;
 // The macro that documents handlers writes out full paths.
 #[allow(unused_qualifications)]

@@ -4,16 +4,14 @@ use super::body::FromText;
 use super::input::sentences;
 use super::limits::Limits;
 use super::problem::Problem;
+use super::rule_request::RuleRequest;
 use crate::explain::{By, Expected, Options, Question};
 use crate::parse::Parser;
-use crate::rule::{Rule, RuleSettings};
+use crate::rule::Rule;
 use crate::task::Task;
 use crate::treebank::Sentence;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
-
-/// More neighbours would take very long.
-const MOST_NEIGHBORS: usize = 1000;
 
 /// Sentences to parse: exactly one of the three fields.
 #[derive(Clone, Debug, Default, Deserialize, ToSchema)]
@@ -37,8 +35,8 @@ pub(super) struct ExplainRequest {
     conllu: Option<String>,
     /// The words of one sentence.
     words: Option<Vec<String>>,
-    /// The rule: `{"name": "sum"}`, `{"name": "nca", "temperature": 64}` or `{"name": "knn", "neighbors": 20}`; by
-    /// default the bundle's own.
+    /// The rule: `"sum"`, `"heads=knn,labels=sum"`, `{"name": "nca", "temperature": 64}`, or one for heads and one for
+    /// labels: `{"heads": {"name": "knn", "neighbors": 10}, "labels": {"name": "sum"}}`. By default the bundle's own.
     rule: Option<RuleRequest>,
     /// Training edges to cite for each decision, on each side; by default those that vote, up to 20, or 10.
     count: Option<usize>,
@@ -50,19 +48,6 @@ pub(super) struct ExplainRequest {
     by: Option<Vec<String>>,
     /// Alternative edges to contrast with the chosen ones, as `WORD:HEAD` or `WORD:HEAD:LABEL`; 0 is ROOT.
     why_not: Vec<String>,
-}
-
-/// A rule by name, with its setting.
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub(super) struct RuleRequest {
-    /// `sum`, `nca` or `knn`, or one for heads and one for labels: `heads=knn,labels=sum`.
-    name: String,
-    /// For `nca` and `knn`: how much more near edges count than far ones; by default 64 for `nca`, the model's own for
-    /// `knn`.
-    temperature: Option<f32>,
-    /// For `knn`: how many of the nearest edges count; 20 by default.
-    neighbors: Option<usize>,
 }
 
 /// Edges to find neighbours of: those of some sentences, or one training edge.
@@ -128,18 +113,18 @@ from_text!(ParseRequest, ExplainRequest, NeighborsRequest);
 impl ParseRequest {
     pub(super) fn sentences(&self, parser: &Parser, limits: &Limits) -> Result<Vec<Sentence>, Problem> {
         let some = sentences(self.text.as_deref(), self.conllu.as_deref(), self.words.as_deref(), parser, limits)?;
-        compared(parser.rule(), &some, limits)?;
+        compared(parser, parser.rule(), &some, limits)?;
         Ok(some)
     }
 }
 
 /// Refuses more words than may be compared with every training edge, if the rule does that.
-fn compared(rule: &Rule, sentences: &[Sentence], limits: &Limits) -> Result<(), Problem> {
+fn compared(parser: &Parser, rule: &Rule, sentences: &[Sentence], limits: &Limits) -> Result<(), Problem> {
     let words: usize = sentences.iter().map(|sentence| sentence.words().len()).sum();
-    if rule.reads_all() && words > limits.compared_words {
+    if parser.reads_all_by(rule) && words > limits.compared_words {
         return Err(Problem::unfit(format!(
-            "{words} words, but the nca rule takes at most {} at a time here: it compares with every training edge; send \
-             fewer, or use the sum or the knn rule",
+            "{words} words, but the {rule} rule takes at most {} at a time here: it compares with every training edge; send \
+             fewer, or use the sum rule",
             limits.compared_words
         )));
     }
@@ -149,17 +134,13 @@ fn compared(rule: &Rule, sentences: &[Sentence], limits: &Limits) -> Result<(), 
 impl ExplainRequest {
     pub(super) fn sentences(&self, parser: &Parser, limits: &Limits) -> Result<Vec<Sentence>, Problem> {
         let some = sentences(self.text.as_deref(), self.conllu.as_deref(), self.words.as_deref(), parser, limits)?;
-        compared(&self.rule(parser.rule())?, &some, limits)?;
+        compared(parser, &self.rule(parser.rule())?, &some, limits)?;
         Ok(some)
     }
 
     /// The rule that is asked for, or the bundle's own.
     pub(super) fn rule(&self, own: &Rule) -> Result<Rule, Problem> {
-        let Some(RuleRequest { name, temperature, neighbors }) = &self.rule else { return Ok(own.clone()) };
-        if neighbors.is_some_and(|neighbors| neighbors > MOST_NEIGHBORS) {
-            return Err(Problem::unfit(format!("`neighbors` is at most {MOST_NEIGHBORS} here")));
-        }
-        Ok(Rule::named(name, RuleSettings { temperature: *temperature, neighbors: *neighbors })?)
+        self.rule.as_ref().map_or_else(|| Ok(own.clone()), RuleRequest::rule)
     }
 
     /// The question about each of the sentences.

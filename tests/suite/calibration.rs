@@ -75,6 +75,27 @@ fn the_bundle_decides_by_its_own_rule_unless_told_otherwise() {
 }
 
 #[test]
+fn nca_takes_the_temperature_of_the_model_unless_one_is_given_or_stored() {
+    let sandbox = Sandbox::new();
+    sandbox.write("tiny.toml", &format!("scale = 20.0\n{}", crate::sandbox::TINY));
+    sandbox.trained("t.citree");
+    let measured = rules(&sandbox);
+    let nca = measured["measured"].as_array().unwrap().iter().find(|of| of["rule"]["name"] == "nca").unwrap();
+    assert_eq!(nca["rule"], json!({ "name": "nca", "temperature": 20.0 }), "what is stored says which it was");
+    let by = |more: &[&str]| parse(&sandbox, &[&["--rule", "nca"], more].concat());
+    assert_eq!(by(&[]), by(&["--temperature", "20"]), "and so are its probabilities");
+    assert_ne!(by(&[]), by(&["--temperature", "64"]));
+    // An earlier version stored the temperature that was its default.
+    let mut stored = measured.clone();
+    stored["own"] = json!({ "name": "nca", "temperature": 64.0 });
+    sandbox.write("t.citree/rules.json", &stored.to_string());
+    assert_eq!(parse(&sandbox, &[]), by(&["--temperature", "64"]));
+    let explained = run(&sandbox, &["explain", "t.citree", "dev.conllu", "--format", "json", "--rule", "nca"]);
+    let answer: Value = serde_json::from_str(explained.lines().next().unwrap()).unwrap();
+    assert_eq!(answer["rule"], json!({ "name": "nca", "temperature": 20.0 }));
+}
+
+#[test]
 fn a_bundle_without_what_was_measured_decides_by_the_sum_and_can_be_calibrated() {
     let sandbox = trained();
     let before = rules(&sandbox);

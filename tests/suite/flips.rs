@@ -124,20 +124,75 @@ fn no_smaller_set_of_votes_changes_a_decision_where_explain_says_so() {
 fn a_set_of_sentences_flips_the_decision_and_one_sentence_fewer_does_not() {
     let checked = for_every_flip(|explainer, flipped| {
         let set = &flipped.set;
-        // Only the first sentences of a larger set are named.
-        if set.sentences != Some(set.first_sentences.len()) {
+        if set.sentences.is_none() {
             return 0;
         }
-        let numbers = explainer.sentences_named(&set.first_sentences).unwrap();
-        assert_eq!(numbers.len(), set.first_sentences.len());
+        let numbers = explainer.sentences_named(&set.all_sentences).unwrap();
+        assert_eq!(numbers.len(), set.all_sentences.len());
         let without = |gone: &HashSet<u32>| explainer.evidence().without(|_, sentence| gone.contains(&sentence));
-        assert!(!stays(explainer, flipped, &without(&numbers)), "{:?} do not flip it", set.first_sentences);
-        let (_, fewer) = set.first_sentences.split_last().expect("no decision falls with nothing missing");
+        assert!(!stays(explainer, flipped, &without(&numbers)), "{:?} do not flip it", set.all_sentences);
+        let (_, fewer) = set.all_sentences.split_last().expect("no decision falls with nothing missing");
         let fewer = if fewer.is_empty() { HashSet::new() } else { explainer.sentences_named(fewer).unwrap() };
         assert!(stays(explainer, flipped, &without(&fewer)), "{} sentences flip it already", fewer.len());
         1
     });
     assert!(checked.iter().all(|(_, number)| *number > 0), "no decision of some rule was checked: {checked:?}");
+}
+
+/// Whether sentences, tried in all combinations of an index of a few, flip a decision: the fewest that do.
+fn fewest_sentences(explainer: &Explainer, one: &Flipped) -> Option<usize> {
+    let flips =
+        |set: &u32| !stays(explainer, one, &explainer.evidence().without(|_, sentence| set & (1 << sentence) != 0));
+    (1..1u32 << explainer.edges().sentences()).filter(flips).map(u32::count_ones).min().map(|fewest| fewest as usize)
+}
+
+#[test]
+fn a_set_of_sentences_is_found_wherever_some_set_flips_the_decision() {
+    let sandbox = Sandbox::new();
+    let bundle = few_sentences(&sandbox);
+    for rule in rules() {
+        let explainer = bundle.explainer_with(&Settings { rule: Some(rule.clone()), ..Settings::default() }).unwrap();
+        let (mut found, mut none, mut smallest) = (0, 0, 0);
+        for analysis in explainer.analyse(&starter::dev()[..8]).unwrap().iter().flatten() {
+            for one in (1..analysis.positions().min(WORDS)).flat_map(|word| flipped(&explainer, analysis, word)) {
+                let fewest = fewest_sentences(&explainer, &one);
+                assert_eq!(one.set.sentences.is_some(), fewest.is_some(), "{rule}: {fewest:?} of 6 do it");
+                found += usize::from(fewest.is_some());
+                none += usize::from(fewest.is_none());
+                smallest += usize::from(fewest.is_some() && fewest == one.set.sentences);
+            }
+        }
+        assert!(
+            found > 5 && smallest * 10 >= found * 9,
+            "{rule}: {smallest} of {found} are the smallest, {none} have none"
+        );
+    }
+}
+
+#[test]
+fn json_names_every_member_of_a_set_so_that_it_can_be_verified() {
+    let checked = for_every_flip(|explainer, flipped| {
+        let set = serde_json::to_value(&flipped.set).unwrap();
+        let numbers = |kind: &str| -> HashSet<u64> {
+            set["all_edges"][kind].as_array().unwrap().iter().map(|number| number.as_u64().unwrap()).collect()
+        };
+        let (accepted, rejected) = (numbers("accepted"), numbers("rejected"));
+        assert_eq!(accepted.len() + rejected.len(), flipped.set.edges);
+        let left = explainer.evidence().without(|edge, _| match edge {
+            EdgeId::Accepted(number) => accepted.contains(&u64::from(number)),
+            EdgeId::Rejected(number) => rejected.contains(&u64::from(number)),
+        });
+        assert!(!stays(explainer, flipped, &left), "{} edges do not flip it", flipped.set.edges);
+        let names: Vec<String> = serde_json::from_value(set["all_sentences"].clone()).unwrap();
+        assert_eq!(names.len(), flipped.set.sentences.unwrap_or(0));
+        if !names.is_empty() {
+            let gone = explainer.sentences_named(&names).unwrap();
+            let left = explainer.evidence().without(|_, sentence| gone.contains(&sentence));
+            assert!(!stays(explainer, flipped, &left), "{} sentences do not flip it", names.len());
+        }
+        usize::from(flipped.set.edges > 20)
+    });
+    assert!(checked.iter().any(|(_, large)| *large > 0), "no set has more than the 20 members that are named");
 }
 
 #[test]

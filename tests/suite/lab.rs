@@ -69,6 +69,7 @@ fn the_whole_laboratory_runs_on_the_starter_treebank_and_its_figures_are_those_o
     the_six_systems_score_as_trained_bundles_do(&sandbox, &lab);
     deciding_by_instances_takes_the_weights_model_with_its_support(&sandbox, &lab);
     every_citation_is_counted_once(&lab);
+    the_hubs_of_a_bundle_are_those_of_its_system(&sandbox, &lab);
     all_support_is_what_the_systems_decide_by(&lab);
     finished_work_is_not_repeated(&sandbox, &args);
 }
@@ -86,6 +87,7 @@ fn the_six_systems_score_as_trained_bundles_do(sandbox: &Sandbox, lab: &Path) {
         let row = seeds.iter().find(|row| row[0] == system && row[1] == 2).unwrap();
         if system == "IIc" {
             the_rules_of_a_bundle_start_from_its_own_accuracy(sandbox, bundle, row);
+            the_subclass_test_of_a_bundle_is_that_of_its_system(sandbox, lab, bundle);
         }
         for (column, name) in [(2, "uas"), (3, "las_subtypes")] {
             let wanted = scores["with_punctuation"][name]["f1"].as_f64().unwrap() * 100.0;
@@ -121,6 +123,41 @@ fn the_rules_of_a_bundle_start_from_its_own_accuracy(sandbox: &Sandbox, bundle: 
     let (found, wanted) = (rows(&rules, "accuracy")[0][2].as_f64().unwrap(), row[2].as_f64().unwrap());
     assert!((found - wanted).abs() < 1e-9, "UAS by the sum: {found} among the rules, {wanted} of the system");
     assert!(!sandbox.path("ruled/trained").exists(), "nothing is trained for it");
+}
+
+/// The bundle is the model of the same system and seed, so its index has the same nearest edges.
+fn the_subclass_test_of_a_bundle_is_that_of_its_system(sandbox: &Sandbox, lab: &Path, bundle: &str) {
+    run(sandbox, &[&asking("subclass", "tested")[..], &["--bundle", bundle]].concat());
+    let tested = report(&sandbox.path("tested"), "subclass");
+    let rows = rows(&tested, "subclass");
+    assert_eq!((rows.len(), &rows[0][0]), (1, &Value::from("sum")), "its own rule is the sum");
+    let mut measured = std::fs::read_dir(lab.join("measured/1")).unwrap().flatten();
+    let wanted = measured.find_map(|own| std::fs::read_to_string(own.path().join("subclass-IIc-2.json")).ok()).unwrap();
+    let [uas, subclass]: [f64; 2] = serde_json::from_str(&wanted).unwrap();
+    assert_eq!((rows[0][1].as_f64(), rows[0][3].as_f64()), (Some(subclass), Some(uas)));
+    let by_labels = rows[0][2].as_f64().unwrap();
+    assert!(
+        by_labels > subclass && by_labels <= uas,
+        "{by_labels} by the model that learnt labels, {subclass} by heads"
+    );
+    assert!(!sandbox.path("tested/trained").exists(), "nothing is trained for it");
+}
+
+fn the_hubs_of_a_bundle_are_those_of_its_system(sandbox: &Sandbox, lab: &Path) {
+    sandbox.trained_with("first.citree", &["--system", "IIc", "--seed", "1"]);
+    run(sandbox, &[&asking("hubs", "counted")[..], &["--bundle", "first.citree"]].concat());
+    let counts = |path: &Path| std::fs::read_to_string(path).unwrap();
+    let of_bundle = |name: &str| counts(&sandbox.path("counted/hubs").join(format!("counts-{name}.csv")));
+    assert_eq!(of_bundle("heads"), counts(&lab.join("hubs/counts-IIc.csv")));
+    assert_ne!(of_bundle("labels"), of_bundle("heads"), "two spaces");
+    let hubs = report(&sandbox.path("counted"), "hubs");
+    for (row, space) in rows(&hubs, "hubs").iter().zip(["heads", "labels"]) {
+        let text = of_bundle(space);
+        let numbers = || text.lines().skip(1).map(|line| line.rsplit(',').next().unwrap().parse::<u64>().unwrap());
+        assert_eq!((&row[0], row[1].as_u64()), (&Value::from(space), numbers().max()));
+        assert_eq!(numbers().sum::<u64>(), 10 * hubs["treebank"]["dev_words"].as_u64().unwrap(), "{space}");
+    }
+    assert!(sandbox.path("counted/hubs/hubs.svg").exists() && !sandbox.path("counted/trained").exists());
 }
 
 fn every_citation_is_counted_once(lab: &Path) {
@@ -224,7 +261,7 @@ fn unsupported_treebanks_and_configurations_are_refused_with_a_reason() {
         (asking("everything", "lab"), "there are systems, domains"),
         ([&asking("subclass", "lab")[..], &["--seeds", "1,1"]].concat(), "each only once"),
         ([&asking("hubs", "lab")[..], &["--epochs", "0"]].concat(), "at least one epoch"),
-        ([&asking("hubs", "lab")[..], &["--bundle", "x.citree"]].concat(), "--bundle is for `citree lab rules`"),
+        ([&asking("all", "lab")[..], &["--bundle", "x.citree"]].concat(), "--bundle is for subclass, hubs and rules"),
     ] {
         let output = sandbox.citree(&args);
         assert_eq!(output.status.code(), Some(2), "{args:?}");
@@ -275,11 +312,17 @@ fn sent_ids_without_genres_leave_domains_out_and_test_support_on_the_whole_dev_s
 }
 
 #[test]
-fn a_bundle_of_another_treebank_is_refused_by_the_rules() {
+fn a_bundle_of_another_treebank_is_refused_and_so_is_one_of_the_same_sentences_in_another_order() {
     let sandbox = sandbox();
     sandbox.trained("all.citree");
-    sandbox.write_treebank("train.conllu", &starter::train()[..50]);
-    let output = sandbox.citree(&[&asking("rules", "lab")[..], &["--bundle", "all.citree"]].concat());
-    assert_eq!(output.status.code(), Some(2));
-    assert!(stderr(&output).contains("another treebank"), "{}", stderr(&output));
+    let mut reversed = starter::train()[..113].to_vec();
+    reversed.reverse();
+    for other in [&starter::train()[..50], &reversed] {
+        sandbox.write_treebank("train.conllu", other);
+        for experiment in ["rules", "subclass", "hubs"] {
+            let output = sandbox.citree(&[&asking(experiment, "lab")[..], &["--bundle", "all.citree"]].concat());
+            assert_eq!(output.status.code(), Some(2), "{experiment}");
+            assert!(stderr(&output).contains("another treebank"), "{experiment}: {}", stderr(&output));
+        }
+    }
 }

@@ -178,7 +178,7 @@ fn densities_decide_as_every_single_edge_does() {
     let (_sandbox, bundle) = with_graphs();
     let rule = Rule::nca(64.0).unwrap();
     let (fast, exact) = (explained(&bundle, rule.clone(), false), explained(&bundle, rule, true));
-    let (mut same, mut words) = (0, 0);
+    let (mut same, mut words, mut bounded) = (0, 0, 0);
     for (own, truth) in fast.iter().zip(&exact) {
         for (own, truth) in own.edges.iter().zip(&truth.edges) {
             words += 1;
@@ -187,10 +187,19 @@ fn densities_decide_as_every_single_edge_does() {
                 let difference = (own.attachment.coverage.score - truth.attachment.coverage.score).abs();
                 // The vectors of the tests have 16 dimensions, so that each estimate is coarse.
                 assert!(difference < 0.04, "coverage differs by {difference}");
+                // What citations weigh is known. Only the whole, of which they have a share, is estimated.
+                let [own, truth] = [&own.attachment.coverage, &truth.attachment.coverage];
+                assert!(truth.bounds.is_none(), "every edge was compared");
+                let [low, high] = own.bounds.unwrap_or([0.9999, 1.0001]);
+                let whole = own.score / truth.score;
+                assert!((low..=high).contains(&whole), "{whole} is outside of {low} and {high}");
+                assert!(low < 1.0 && high > 1.0);
+                bounded += usize::from(own.bounds.is_some());
             }
         }
     }
     assert!(same as f64 >= 0.99 * words as f64, "{same} of {words}");
+    assert!(2 * bounded > words, "{bounded} of {words} were estimated");
 }
 
 #[test]

@@ -49,13 +49,24 @@ fn every_answer_matches_the_openapi_document() {
         assert!(problems.is_empty(), "{path}: {problems:?}");
     };
     fits(server.post("/v1/parse", &json!({ "text": TEXT })), "/v1/parse", "post");
+    let mut asked =
+        document["paths"]["/v1/explain"]["post"]["requestBody"]["content"]["application/json"]["schema"].clone();
+    asked["components"] = document["components"].clone();
+    let asked = jsonschema::validator_for(&asked).unwrap();
+    assert!(
+        !asked.is_valid(&json!({ "text": TEXT, "rule": { "heads": { "name": "sum" } } })),
+        "labels need a rule too"
+    );
     for more in [
         json!({ "by": ["label", "genre", "prefix:2", "document", "dependent", "head"] }),
         json!({ "rule": { "name": "nca" }, "why_not": ["6:1", "6:1:obj"], "edges": [6], "count": 3 }),
         json!({ "rule": { "name": "knn", "neighbors": 5 }, "below": 0.9, "count": 0 }),
+        json!({ "rule": { "heads": { "name": "nca", "temperature": 9 }, "labels": { "name": "knn" } } }),
+        json!({ "rule": "heads=sum,labels=knn" }),
     ] {
         let mut body = json!({ "text": TEXT });
         body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        assert!(asked.is_valid(&body), "{body}");
         fits(server.post("/v1/explain", &body), "/v1/explain", "post");
     }
     fits(server.post("/v1/neighbors", &json!({ "edge": 3, "space": "labels" })), "/v1/neighbors", "post");
@@ -82,6 +93,12 @@ fn explanations_are_those_of_the_command_line_to_the_byte() {
         (json!({ "count": 3, "by": ["genre"], "below": 0.9 }), &["--count", "3", "--by", "genre", "--below", "0.9"]),
         (json!({ "rule": { "name": "nca", "temperature": 64 } }), &["--rule", "nca", "--temperature", "64"]),
         (json!({ "rule": { "name": "knn", "neighbors": 7 } }), &["--rule", "knn", "--neighbors", "7"]),
+        (json!({ "rule": "nca" }), &["--rule", "nca"]),
+        (json!({ "rule": "labels=sum,heads=knn" }), &["--rule", "heads=knn,labels=sum"]),
+        (
+            json!({ "rule": { "heads": { "name": "knn", "neighbors": 7 }, "labels": { "name": "sum" } } }),
+            &["--rule", "heads=knn,labels=sum", "--neighbors", "7"],
+        ),
     ] {
         let few: String = dev.split_inclusive("\n\n").take(6).collect();
         let mut body = json!({ "conllu": few });
@@ -219,6 +236,22 @@ fn refused_requests_get_problem_json_with_a_remedy() {
         ("/v1/explain", r#"{"text": "a", "rule": {"name": "magic"}}"#, 422, "no rule `magic`"),
         ("/v1/explain", r#"{"text": "a", "rule": {"name": "knn", "neighbors": 0}}"#, 422, "`neighbors` of 2 or more"),
         ("/v1/explain", r#"{"text": "a", "rule": {"name": "nca", "temperature": -1}}"#, 422, "positive"),
+        ("/v1/explain", r#"{"text": "a", "rule": {"name": "nca", "votes": 1}}"#, 400, "unknown field `votes`"),
+        ("/v1/explain", r#"{"text": "a", "rule": "heads=knn"}"#, 422, "heads=RULE,labels=RULE"),
+        ("/v1/explain", r#"{"text": "a", "rule": {"heads": {"name": "knn"}}}"#, 400, "missing field `labels`"),
+        (
+            "/v1/explain",
+            r#"{"text": "a", "rule": {"heads": {"name": "knn", "neighbors": 2000}, "labels": {"name": "sum"}}}"#,
+            422,
+            "at most 1000",
+        ),
+        (
+            "/v1/explain",
+            r#"{"text": "a", "rule": {"heads": {"name": "heads=knn,labels=sum"}, "labels": {"name": "sum"}}}"#,
+            422,
+            "a pair of rules",
+        ),
+        ("/v1/explain", r#"{"text": "a", "rule": 3}"#, 400, "a name or an object"),
         ("/v1/neighbors", r#"{"edge": 4000000}"#, 404, "no training edge 4000000"),
         ("/v1/neighbors", r#"{"edge": 1, "generation": 9}"#, 409, "generation 9"),
         ("/v1/neighbors", r#"{"text": "a", "gold": true}"#, 422, "without a head"),

@@ -212,6 +212,7 @@ impl<W: Write> Page<'_, W> {
             _ => {
                 let instead = flip.head.as_ref().and_then(|set| set.instead.parse().ok()).map(|head| self.name(head));
                 self.flip_set(Task::Heads, &what, flip.head.as_ref(), &instead.unwrap_or_default())?;
+                self.ended_early(flip, "head")?;
             }
         }
         let what = format!("the label of {word}");
@@ -221,8 +222,16 @@ impl<W: Write> Page<'_, W> {
             }
             _ => {
                 let instead = flip.label.as_ref().map_or("", |set| set.instead.as_str());
-                self.flip_set(Task::Labels, &what, flip.label.as_ref(), instead)
+                self.flip_set(Task::Labels, &what, flip.label.as_ref(), instead)?;
+                self.ended_early(flip, "label")
             }
+        }
+    }
+
+    fn ended_early(&mut self, flip: &Flip, decision: &str) -> anyhow::Result<()> {
+        match flip.ended_early.contains(&decision) {
+            true => self.line(&format!("  {}", wording::ENDED_EARLY)),
+            false => Ok(()),
         }
     }
 

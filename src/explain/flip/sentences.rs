@@ -3,11 +3,75 @@
 use crate::error::Result;
 use crate::evidence::{EdgeId, Side};
 use crate::explain::Explainer;
-use std::collections::{HashMap, HashSet};
+use crate::rule::{Compared, Totals};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+/// Sentences that are taken away one by one before the search is given up.
+const MOST_SENTENCES: usize = 64;
+
+/// A rest that is a smaller share of the whole than this has too few digits as a difference.
+const LITTLE: f64 = 1e-6;
+
+/// What some training edges contribute to a side, and how many accepted ones they are.
+#[derive(Clone, Copy, Default)]
+struct Part {
+    totals: Totals,
+    edges: u64,
+}
+
+impl Part {
+    fn add(&mut self, edge: EdgeId, part: f64) {
+        match edge {
+            EdgeId::Accepted(_) => {
+                self.totals.accepted += part;
+                self.edges += 1;
+            }
+            EdgeId::Rejected(_) => self.totals.rejected -= part,
+        }
+    }
+
+    fn plus(self, other: &Self) -> Self {
+        let totals = Totals {
+            accepted: self.totals.accepted + other.totals.accepted,
+            rejected: self.totals.rejected + other.totals.rejected,
+        };
+        Self { totals, edges: self.edges + other.edges }
+    }
+
+    /// What is left without a part of it; `None` if that is too little to be computed as a difference.
+    fn minus(self, other: &Self) -> Option<Self> {
+        let less = |whole: f64, part: f64| Some(whole - part).filter(|rest| rest.abs() > LITTLE * whole.abs());
+        let totals = Totals {
+            accepted: less(self.totals.accepted, other.totals.accepted)?,
+            rejected: match self.totals.rejected {
+                0.0 => 0.0,
+                whole => less(whole, other.totals.rejected)?,
+            },
+        };
+        Some(Self { totals, edges: self.edges - other.edges })
+    }
+}
+
+/// Takes sentences away one by one, always the one that leaves the smallest lead, until nothing is left of it; `None`
+/// if something still is after the last. `leads` gives the lead without each of the candidates and what is gone already.
+fn one_by_one(leads: impl Fn(&BTreeSet<u32>) -> Result<Vec<(u32, f64)>>) -> Result<Option<Vec<u32>>> {
+    let (mut order, mut gone) = (Vec::new(), BTreeSet::new());
+    while order.len() < MOST_SENTENCES {
+        let least = leads(&gone)?.into_iter().min_by(|a, b| a.1.total_cmp(&b.1));
+        let Some((sentence, lead)) = least else { return Ok(None) };
+        order.push(sentence);
+        gone.insert(sentence);
+        if lead < 0.0 {
+            return Ok(Some(order));
+        }
+    }
+    Ok(None)
+}
 
 impl Explainer {
     /// Sentences whose removal flips the decision: those that contribute most or, if that fails, those of the removed
-    /// edges. Under a mean, removing a sentence with a positive contribution can raise the mean of the others.
+    /// edges or, if that fails too, those that leave the smallest lead one after another. Under a vote or a mean, removing
+    /// a sentence with a positive contribution can also raise the lead.
     pub(super) fn sentence_set(&self, chosen: &Side, rival: &Side, removed: &[EdgeId]) -> Result<Option<Vec<u32>>> {
         let sentence = |edge: EdgeId| self.edges().sentence_of(edge);
         let mut parts: HashMap<u32, f64> = HashMap::new();
@@ -25,7 +89,69 @@ impl Explainer {
         }
         let mut seen = HashSet::new();
         let of_edges = removed.iter().filter_map(|&edge| sentence(edge)).filter(|sentence| seen.insert(*sentence));
-        self.first_sentences(of_edges.collect(), chosen, rival)
+        let found = self.first_sentences(of_edges.collect(), chosen, rival)?;
+        if found.is_some() {
+            return Ok(found);
+        }
+        let order = match self.rule().of(chosen.task).neighbors() {
+            Some(count) => self.one_by_one_by_votes(count, chosen, rival)?,
+            None => self.one_by_one_by_totals(chosen, rival)?,
+        };
+        order.map_or(Ok(None), |order| self.first_sentences(order, chosen, rival))
+    }
+
+    /// Sentences that are taken away one by one, where the nearest edges vote.
+    fn one_by_one_by_votes(&self, count: usize, chosen: &Side, rival: &Side) -> Result<Option<Vec<u32>>> {
+        let own = self.voters(chosen, count)?;
+        let other = self.rival_voters(&own, rival, count)?;
+        let sides = [own, other];
+        let sentence = |edge: EdgeId| self.edges().sentence_of(edge);
+        one_by_one(|gone| {
+            let goes = |edge, more| sentence(edge).is_some_and(|own| Some(own) == more || gone.contains(&own));
+            let votes = self.votes(&sides, count, &|edge| goes(edge, None));
+            let candidates: BTreeSet<u32> = votes.into_iter().filter_map(sentence).collect();
+            let lead = |own: u32| Ok((own, self.lead(&sides, count, &|edge| goes(edge, Some(own)))?));
+            candidates.into_iter().map(lead).collect()
+        })
+    }
+
+    /// Sentences that are taken away one by one, where all training edges count.
+    fn one_by_one_by_totals(&self, chosen: &Side, rival: &Side) -> Result<Option<Vec<u32>>> {
+        let (evidence, by) = (&self.evidence, self.parser.by());
+        let rule = by.rule.of(chosen.task);
+        let mut parts: BTreeMap<u32, [Part; 2]> = BTreeMap::new();
+        for (at, side) in [chosen, rival].into_iter().enumerate() {
+            for (edge, part) in evidence.contributions(by, side)? {
+                let Some(sentence) = self.edges().sentence_of(edge) else { continue };
+                parts.entry(sentence).or_default()[at].add(edge, part);
+            }
+        }
+        let contexts = [evidence.weigh(by, chosen)?.context, evidence.weigh(by, rival)?.context];
+        let score = |at: usize, left: Part| {
+            // Contributions to a mean are shares of the number of edges, which are fewer now.
+            let grown = match contexts[at].compared {
+                Compared::Both => 1.0,
+                Compared::Accepted | Compared::Label => by.scale.share(left.edges) / by.scale.share(contexts[at].count),
+            };
+            rule.score(Totals { accepted: left.totals.accepted * grown, ..left.totals }, &contexts[at])
+        };
+        one_by_one(|gone| {
+            let left: Vec<(u32, &[Part; 2])> =
+                parts.iter().filter(|(own, _)| !gone.contains(own)).map(|(own, part)| (*own, part)).collect();
+            let sum = |at: usize, without: Option<u32>| {
+                left.iter()
+                    .filter(|(own, _)| Some(*own) != without)
+                    .fold(Part::default(), |sum, (_, part)| sum.plus(&part[at]))
+            };
+            let all = [sum(0, None), sum(1, None)];
+            let lead = |&(own, part): &(u32, &[Part; 2])| {
+                // Where little is left it is added up again, because a difference of large numbers has no digits of it.
+                let [chosen, rival] =
+                    [0, 1].map(|at| score(at, all[at].minus(&part[at]).unwrap_or_else(|| sum(at, Some(own)))));
+                Ok((own, chosen - rival))
+            };
+            left.iter().map(lead).collect()
+        })
     }
 
     /// The shortest prefix of the sentences that flips the decision, by bisection; `None` if not even all of them do.

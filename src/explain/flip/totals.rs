@@ -66,42 +66,50 @@ impl Explainer {
         };
         let (own, mut other) = (sorted(chosen)?, sorted(rival)?);
         other.reverse();
-        // The score that is left after removing the first n edges, for every n.
-        let left = |weights: &[(EdgeId, f64)]| -> Vec<f64> {
-            let mut rest: f64 = weights.iter().map(|(_, weight)| weight).sum();
-            let mut left = vec![rest];
-            for (taken, (_, weight)) in weights.iter().enumerate() {
-                rest -= weight;
-                let number = if by_mean { weights.len() - taken - 1 } else { 1 };
-                left.push(if taken + 1 == weights.len() { 0.0 } else { rest / number.max(1) as f64 });
-            }
-            if by_mean {
-                left[0] /= weights.len().max(1) as f64;
-            }
-            left
-        };
-        let (own_left, other_left) = (left(&own), left(&other));
-        let mut best: Option<(usize, usize)> = None;
-        // The more edges of the chosen label are removed, the fewer of the other need to be.
-        let mut taken = other.len().saturating_sub(1);
-        for (gone, own_score) in own_left.iter().enumerate() {
-            if *own_score >= other_left[taken] {
-                continue;
-            }
-            while taken > 0 && *own_score < other_left[taken - 1] {
-                taken -= 1;
-            }
-            if best.is_none_or(|(a, b)| gone + taken < a + b) {
-                best = Some((gone, taken));
-            }
-        }
-        let edges =
-            |weights: &[(EdgeId, f64)], number: usize| weights[..number].iter().map(|w| w.0).collect::<Vec<_>>();
-        Ok(best.map(|(gone, taken)| [edges(&other, taken), edges(&own, gone)].concat()))
+        let weights = |some: &[(EdgeId, f64)]| some.iter().map(|(_, weight)| *weight).collect::<Vec<_>>();
+        let edges = |some: &[(EdgeId, f64)], number: usize| some[..number].iter().map(|w| w.0).collect::<Vec<_>>();
+        let fewest = fewest(&weights(&own), &weights(&other), by_mean);
+        Ok(fewest.map(|(gone, taken)| [edges(&other, taken), edges(&own, gone)].concat()))
     }
 }
 
-/// The fewest parts, largest first, without which the sum is below zero; `None` if there are none.
+/// How many of the own weights, largest first, and how many of the others, smallest first, have to go until less is left of
+/// the own than of the others: as few of both together as possible. What is left is added up, or its mean taken.
+fn fewest(own: &[f64], other: &[f64], by_mean: bool) -> Option<(usize, usize)> {
+    let (own_left, other_left) = (left_after(own, by_mean), left_after(other, by_mean));
+    // A mean rises with every smallest one that goes, a sum only with those below zero. One has to stay.
+    let most = if by_mean { other.len() } else { other.partition_point(|weight| *weight < 0.0) };
+    let mut taken = most.min(other.len().saturating_sub(1));
+    let mut best: Option<(usize, usize)> = None;
+    for (gone, own_score) in own_left.iter().enumerate() {
+        if *own_score >= other_left[taken] {
+            continue;
+        }
+        // Fewer of the others have to go the more of the own are gone.
+        while taken > 0 && *own_score < other_left[taken - 1] {
+            taken -= 1;
+        }
+        if best.is_none_or(|(a, b)| gone + taken < a + b) {
+            best = Some((gone, taken));
+        }
+    }
+    best
+}
+
+/// What is left after taking the first so many weights away, none to all: the sum, or the mean. Added up from the end,
+/// so that nothing is lost by taking large numbers away from each other.
+fn left_after(weights: &[f64], by_mean: bool) -> Vec<f64> {
+    let mut left = vec![0.0; weights.len() + 1];
+    for (at, weight) in weights.iter().enumerate().rev() {
+        left[at] = left[at + 1] + weight;
+    }
+    if by_mean {
+        left.iter_mut().zip((1..=weights.len()).rev()).for_each(|(left, number)| *left /= number as f64);
+    }
+    left
+}
+
+/// The fewest parts whose removal leaves less than nothing, largest first; `None` if none do.
 pub(super) fn shortest_prefix<E: Copy + Ord>(mut parts: Vec<(E, f64)>) -> Option<Vec<E>> {
     parts.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
     // Added up from the end, because subtracting large numbers loses precision.
@@ -120,6 +128,53 @@ pub(super) fn shortest_prefix<E: Copy + Ord>(mut parts: Vec<(E, f64)>) -> Option
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The smallest number of weights that have to go, by trying all.
+    fn by_trying(own: &[f64], other: &[f64], by_mean: bool) -> Option<usize> {
+        let left = |some: &[f64]| {
+            let sum: f64 = some.iter().rev().sum();
+            if by_mean { sum / some.len().max(1) as f64 } else { sum }
+        };
+        let pairs = (0..=own.len()).flat_map(|gone| (0..other.len()).map(move |taken| (gone, taken)));
+        let works = pairs.filter(|&(gone, taken)| left(&own[gone..]) < left(&other[taken..]));
+        works.map(|(gone, taken)| gone + taken).min()
+    }
+
+    #[test]
+    fn small_weights_decide_once_the_large_ones_are_gone_and_no_digit_of_them_is_lost() {
+        // Taking 1 and 0.7 away from the sum of all would leave the last digits of 1.7, a hundred times as much as is there.
+        let (own, other) = ([1.0, 0.7, 3.00e-18, 2.98e-18], [2.97e-18, 2.99e-18, 2.995e-18]);
+        assert_eq!(left_after(&own, false)[2], 3.00e-18 + 2.98e-18);
+        assert_eq!(left_after(&own, true)[2..], [2.99e-18, 2.98e-18, 0.0]);
+        // The mean of the small ones is 2.99, that of the others 2.985, and 2.9925 without the smallest of them.
+        assert_eq!(fewest(&own, &other, true), Some((2, 1)));
+        assert_eq!(fewest(&own[..3], &other, true), Some((3, 0)));
+        assert_eq!(fewest(&[1.0, 0.7, 2.99e-18, 2.98e-18, 2.98e-18], &other, true), Some((2, 0)));
+        assert_eq!(fewest(&own, &other, false), Some((2, 0)));
+    }
+
+    #[test]
+    fn no_fewer_weights_do_it_by_a_sum_or_by_a_mean() {
+        let mut random = crate::random::Random::new(5);
+        let mut found = 0;
+        for round in 0..400 {
+            let mut draw = |most: usize, spread: i32| -> Vec<f64> {
+                let number = 1 + random.below(most);
+                (0..number)
+                    .map(|_| f64::from(random.normal()) * 10f64.powi(-(random.below(spread as usize) as i32)))
+                    .collect()
+            };
+            let (mut own, mut other) = (draw(6, 1 + round % 20), draw(6, 1 + round % 20));
+            own.sort_by(|a, b| b.total_cmp(a));
+            other.sort_by(f64::total_cmp);
+            for by_mean in [false, true] {
+                let fewest = fewest(&own, &other, by_mean).map(|(gone, taken)| gone + taken);
+                assert_eq!(fewest, by_trying(&own, &other, by_mean), "{own:?} {other:?}, by mean: {by_mean}");
+                found += usize::from(fewest.is_some());
+            }
+        }
+        assert!(found > 400, "{found}");
+    }
 
     #[test]
     fn the_shortest_prefix_leaves_less_than_nothing_and_one_fewer_does_not() {

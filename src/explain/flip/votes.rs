@@ -7,6 +7,7 @@ use crate::error::Result;
 use crate::evidence::{EdgeId, Neighbors, Side};
 use crate::explain::Explainer;
 use citree_index::Hit;
+use std::cell::Cell;
 use std::collections::HashSet;
 
 /// The most votes that the search removes before it gives up.
@@ -18,9 +19,34 @@ pub(super) const SURELY_SMALLEST: usize = 3;
 const THINNED: usize = 64;
 /// With more voters, sets of one and of two are not all tried.
 pub(super) const MOST_IN_PAIRS: usize = 64;
+/// How often votes are counted before the search about a decision ends: about half a second.
+const MOST_COUNTS: usize = 20_000;
+
+/// How often votes may still be counted in the search about a decision, whatever the number of rivals.
+pub(super) struct Budget(Cell<usize>);
+
+impl Budget {
+    pub(super) fn new() -> Self {
+        Self::of(MOST_COUNTS)
+    }
+
+    pub(super) fn of(counts: usize) -> Self {
+        Self(Cell::new(counts))
+    }
+
+    /// Whether the search ended before everything was tried.
+    pub(super) fn is_spent(&self) -> bool {
+        self.0.get() == 0
+    }
+
+    fn spend(&self) {
+        self.0.set(self.0.get().saturating_sub(1));
+    }
+}
 
 /// The edges nearest to a side, including the next ones that do not vote yet.
-struct Voters<'a> {
+#[derive(Clone)]
+pub(super) struct Voters<'a> {
     side: &'a Side,
     accepted: Vec<Hit>,
     rejected: Vec<Hit>,
@@ -28,23 +54,40 @@ struct Voters<'a> {
 
 impl Explainer {
     /// A small set of training edges without which the rival wins the vote; `None` if none with fewer than `below` edges
-    /// is found.
+    /// is found, or none before the budget is spent.
     pub(super) fn by_votes(
         &self,
         count: usize,
-        chosen: &Side,
+        chosen: &Voters<'_>,
         rival: &Side,
         below: Option<usize>,
+        budget: &Budget,
     ) -> Result<Option<Vec<EdgeId>>> {
-        // A larger set can lose members when it is reduced.
+        let sides = [chosen.clone(), self.rival_voters(chosen, rival, count)?];
+        // As many have to go before the first edge of a rival's label votes.
+        let needed = match rival.label {
+            Some(_) => {
+                let range = self.evidence.range(rival);
+                let first = chosen.accepted.iter().position(|hit| range.contains(&hit.record));
+                first.map_or(usize::MAX, |first| (first + 1).saturating_sub(count))
+            }
+            None => 0,
+        };
+        if needed >= below.unwrap_or(MOST_REMOVED + 1) {
+            return Ok(None);
+        }
+        // A larger set loses a few of its members when it is thinned.
         let most = below.map_or(MOST_REMOVED, |below| (2 * below).min(MOST_REMOVED));
-        let sides = [self.voters(chosen, count)?, self.voters(rival, count)?];
-        let lead = |gone: &HashSet<EdgeId>| self.lead(&sides, count, gone);
+        let lead = |gone: &HashSet<EdgeId>| {
+            budget.spend();
+            self.lead(&sides, count, &|edge| gone.contains(&edge))
+        };
         if lead(&HashSet::new())? < 0.0 {
             return Ok(Some(Vec::new()));
         }
         if count <= MOST_IN_PAIRS
-            && let Some(few) = self.one_or_two(&sides, count)?
+            && needed <= 2
+            && let Some(few) = self.one_or_two(&sides, count, budget, &lead)?
         {
             return Ok(Some(few));
         }
@@ -55,6 +98,9 @@ impl Explainer {
         loop {
             // The nearest vote for the chosen side and the nearest against the rival weigh most.
             let mut best: Option<(f64, EdgeId)> = None;
+            if budget.is_spent() {
+                return Ok(None);
+            }
             for edge in self.first_votes(&sides, count, &gone) {
                 gone.insert(edge);
                 let left = lead(&gone)?;
@@ -73,6 +119,9 @@ impl Explainer {
         if removed.len() <= THINNED {
             // Votes that were removed early can be unnecessary now. The last one is needed.
             for edge in removed.clone() {
+                if budget.is_spent() {
+                    break;
+                }
                 gone.remove(&edge);
                 if lead(&gone)? < 0.0 {
                     removed.retain(|other| *other != edge);
@@ -85,18 +134,27 @@ impl Explainer {
     }
 
     /// A set of one edge, or of two, that changes the outcome.
-    fn one_or_two(&self, sides: &[Voters<'_>; 2], count: usize) -> Result<Option<Vec<EdgeId>>> {
-        let votes = self.votes(sides, count, &HashSet::new());
+    fn one_or_two(
+        &self,
+        sides: &[Voters<'_>; 2],
+        count: usize,
+        budget: &Budget,
+        lead: &dyn Fn(&HashSet<EdgeId>) -> Result<f64>,
+    ) -> Result<Option<Vec<EdgeId>>> {
+        let votes = self.votes(sides, count, &|_| false);
         for &edge in &votes {
-            if self.lead(sides, count, &HashSet::from([edge]))? < 0.0 {
+            if lead(&HashSet::from([edge]))? < 0.0 {
                 return Ok(Some(vec![edge]));
             }
         }
         for &edge in &votes {
+            if budget.is_spent() {
+                break;
+            }
             // The second can be the edge that votes in its place.
-            let with_next = self.votes(sides, count, &HashSet::from([edge]));
+            let with_next = self.votes(sides, count, &|other| other == edge);
             for &second in with_next.iter().filter(|second| **second > edge || !votes.contains(second)) {
-                if self.lead(sides, count, &HashSet::from([edge, second]))? < 0.0 {
+                if lead(&HashSet::from([edge, second]))? < 0.0 {
                     return Ok(Some(vec![edge, second]));
                 }
             }
@@ -104,7 +162,15 @@ impl Explainer {
         Ok(None)
     }
 
-    fn voters<'a>(&self, side: &'a Side, count: usize) -> Result<Voters<'a>> {
+    /// The edges nearest to a rival: for another label of the same edge, those nearest to the chosen one.
+    pub(super) fn rival_voters<'a>(&self, chosen: &Voters<'a>, rival: &'a Side, count: usize) -> Result<Voters<'a>> {
+        match rival.label {
+            Some(_) => Ok(Voters { side: rival, ..chosen.clone() }),
+            None => self.voters(rival, count),
+        }
+    }
+
+    pub(super) fn voters<'a>(&self, side: &'a Side, count: usize) -> Result<Voters<'a>> {
         let anyone = side.with_label(None);
         let most = count.saturating_add(MOST_REMOVED);
         let accepted = self.evidence.highest(&self.evidence.similarities(&anyone)?, 0.., most, EdgeId::Accepted);
@@ -116,7 +182,7 @@ impl Explainer {
     }
 
     /// By how much the first side is ahead of the second without some edges.
-    fn lead(&self, sides: &[Voters<'_>; 2], count: usize, gone: &HashSet<EdgeId>) -> Result<f64> {
+    pub(super) fn lead(&self, sides: &[Voters<'_>; 2], count: usize, gone: &dyn Fn(EdgeId) -> bool) -> Result<f64> {
         let score = |voters: &Voters<'_>| -> Result<f64> {
             Ok(self.evidence.vote(self.parser.by(), voters.side, &voters.left(count, gone))?.score)
         };
@@ -124,7 +190,7 @@ impl Explainer {
     }
 
     /// The votes for the first side and those against the second, without some edges.
-    fn votes(&self, sides: &[Voters<'_>; 2], count: usize, gone: &HashSet<EdgeId>) -> Vec<EdgeId> {
+    pub(super) fn votes(&self, sides: &[Voters<'_>; 2], count: usize, gone: &dyn Fn(EdgeId) -> bool) -> Vec<EdgeId> {
         let [chosen, rival] = sides;
         let own = self.evidence.of_label(chosen.side, &chosen.left(count, gone).accepted);
         let mut votes: Vec<EdgeId> = own.iter().map(|hit| EdgeId::Accepted(hit.record)).collect();
@@ -134,7 +200,7 @@ impl Explainer {
 
     /// The nearest of the votes for the first side, and the nearest of those against the second.
     fn first_votes(&self, sides: &[Voters<'_>; 2], count: usize, gone: &HashSet<EdgeId>) -> Vec<EdgeId> {
-        let votes = self.votes(sides, count, gone);
+        let votes = self.votes(sides, count, &|edge| gone.contains(&edge));
         let first = |of_kind: fn(&EdgeId) -> bool| votes.iter().copied().find(of_kind);
         let accepted = first(|edge| matches!(edge, EdgeId::Accepted(_)));
         accepted.into_iter().chain(first(|edge| matches!(edge, EdgeId::Rejected(_)))).collect()
@@ -143,9 +209,9 @@ impl Explainer {
 
 impl Voters<'_> {
     /// The nearest that are left without some edges.
-    fn left(&self, count: usize, gone: &HashSet<EdgeId>) -> Neighbors {
+    fn left(&self, count: usize, gone: &dyn Fn(EdgeId) -> bool) -> Neighbors {
         let nearest = |hits: &[Hit], edge: fn(u32) -> EdgeId| -> Vec<Hit> {
-            hits.iter().filter(|hit| !gone.contains(&edge(hit.record))).take(count).copied().collect()
+            hits.iter().filter(|hit| !gone(edge(hit.record))).take(count).copied().collect()
         };
         let mut left = Neighbors {
             accepted: nearest(&self.accepted, EdgeId::Accepted),

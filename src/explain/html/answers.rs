@@ -3,7 +3,7 @@
 use super::citations::{Part, citations};
 use super::panel::MARKS;
 use super::wording::{Name, escape, isolated};
-use crate::explain::wording::{self, MOST_IS_MISSING, MOST_OF_ALL};
+use crate::explain::wording::{self, ENDED_EARLY, MOST_IS_MISSING, MOST_OF_ALL};
 use crate::explain::{Answer, Contrast, EdgeExplanation, Explanation, Flip, FlipSet, WhyNot};
 use crate::task::Task;
 
@@ -71,12 +71,13 @@ fn flip(explanation: &Explanation, flip: &Flip) -> String {
     let edge = explanation.edges.iter().find(|edge| edge.dependent == flip.dependent);
     let rival = |edge: &EdgeExplanation| edge.attachment.runner_up.as_ref().and_then(|second| second.head);
     let what = format!("the head of {word}");
+    let early = |decision| if flip.ended_early.contains(&decision) { format!(" {ENDED_EARLY}") } else { String::new() };
     let head = match (edge, edge.and_then(rival)) {
         (_, Some(rival)) if flip.forced => wording::flip_by_tree(&what, &name(rival)),
         (Some(_), None) => wording::no_alternative("head"),
         _ => {
             let instead = flip.head.as_ref().and_then(|set| set.instead.parse().ok()).map_or(String::new(), name);
-            flip_set(explanation, Task::Heads, &what, flip.head.as_ref(), &instead)
+            flip_set(explanation, Task::Heads, &what, flip.head.as_ref(), &instead) + &early("head")
         }
     };
     let label = match edge {
@@ -84,6 +85,7 @@ fn flip(explanation: &Explanation, flip: &Flip) -> String {
         _ => {
             let instead = flip.label.as_ref().map_or(String::new(), |set| Name::of_label(&set.instead).html());
             flip_set(explanation, Task::Labels, &format!("the label of {word}"), flip.label.as_ref(), &instead)
+                + &early("label")
         }
     };
     format!("<li><b>{word}</b>: {head} {label}</li>\n")

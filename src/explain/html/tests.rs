@@ -52,6 +52,7 @@ fn rationale(head: Option<usize>, label: Option<&str>) -> Rationale {
             of: 204_585,
             exact: true,
             recall: None,
+            bounds: None,
         },
         roll_ups: vec![RollUp {
             by: "genre".to_string(),
@@ -209,6 +210,7 @@ fn a_report_has_the_answers_to_what_was_asked() {
         sentences: Some(1),
         of_sentences: 9,
         first_sentences: vec![],
+        all_sentences: Vec::new(),
         removed: vec![],
     };
     let answer = Answer {
@@ -216,8 +218,8 @@ fn a_report_has_the_answers_to_what_was_asked() {
         explanation,
         why_not: vec![WhyNot { dependent: 3, head: Some(contrast), label: None }],
         flips: vec![
-            Flip { dependent: 3, head: Some(set), label: None, forced: false },
-            Flip { dependent: 1, head: None, label: None, forced: true },
+            Flip { dependent: 3, head: Some(set), label: None, forced: false, ended_early: vec!["label"] },
+            Flip { dependent: 1, head: None, label: None, forced: true, ended_early: Vec::new() },
         ],
         changes: Some(vec![Change { dependent: 1, with: (2, "<a>".to_string()), without: (0, "b".to_string()) }]),
     };

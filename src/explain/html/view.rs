@@ -88,6 +88,7 @@ pub(crate) fn neighbors(tree: &Tree<'_>, found: &[Neighborhood]) -> String {
             of: 0,
             exact: edge.exact,
             recall: *recall,
+            bounds: None,
         };
         let same = edge.neighbors.iter().filter(|near| near.label == edge.label).count();
         html.push_str(&format!(

@@ -84,6 +84,9 @@ pub(crate) fn flip_sentences(flip: &FlipSet) -> String {
     }
 }
 
+/// What is added where the search for a set took too long.
+pub(crate) const ENDED_EARLY: &str = "The search ended early: a set, or a smaller one, may exist.";
+
 /// Why another head needs no training edge to be removed.
 pub(crate) fn flip_by_tree(what: &str, rival: &str) -> String {
     format!("The tree as a whole chose {what}: {rival} has the higher score already.")

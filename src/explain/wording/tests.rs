@@ -6,7 +6,8 @@ use crate::rule::{Rule, Scoring};
 use crate::task::Task;
 
 fn rationale(score: f64, margin: Option<f64>, cited: usize, of: u64) -> Rationale {
-    let coverage = Coverage { score, against: 0.0, margin, cited, of, exact: false, recall: Some(0.9834) };
+    let coverage =
+        Coverage { score, against: 0.0, margin, cited, of, exact: false, recall: Some(0.9834), bounds: None };
     Rationale {
         score: 1.0,
         probability: 0.5,
@@ -165,6 +166,7 @@ fn a_flip_claims_no_more_than_was_searched() {
         of_sentences: 472,
         first_sentences: vec![],
         removed: vec![],
+        all_sentences: vec![],
     };
     let text = "The head of 3 it would be 4 then without 3 of 5,285 training edges (0.06 %); no smaller set does it.";
     assert_eq!(say(Some(&set), Rule::sum().of(Task::Heads)), text);

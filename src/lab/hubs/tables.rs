@@ -1,6 +1,6 @@
 //! The citation counts as tables, lists and a curve.
 
-use super::{CITED, CURVE, Counted, ranking};
+use super::{CITED, CURVE, Citations, Counted, ranking};
 use crate::lab::chart::{self, Axis, Line};
 use crate::lab::corpus::genre;
 use crate::lab::geometry::Geometry;
@@ -32,45 +32,47 @@ pub(super) fn edges_of(sentence: &Sentence) -> impl Iterator<Item = Edge> {
     })
 }
 
-fn never(counted: &Counted) -> f64 {
-    let none = counted.counts.iter().filter(|&&count| count == 0).count();
-    none as f64 / counted.counts.len().max(1) as f64 * 100.0
+fn never(counts: &[u32]) -> f64 {
+    let none = counts.iter().filter(|&&count| count == 0).count();
+    none as f64 / counts.len().max(1) as f64 * 100.0
 }
 
-fn skew(counted: &Counted) -> f64 {
-    skewness(&counted.counts.iter().map(|&count| f64::from(count)).collect::<Vec<_>>())
+fn skew(counts: &[u32]) -> f64 {
+    skewness(&counts.iter().map(|&count| f64::from(count)).collect::<Vec<_>>())
 }
 
-pub(super) fn highest(lab: &Lab, own: &[Counted], edges: &[Edge]) -> Table {
-    let mut columns = vec!["system", "highest N10", "edge", "its label", "skewness", "never cited, %"];
-    if lab.name == ENGLISH {
+pub(super) fn highest(lab: &Lab, own: &[Citations], edges: &[Edge]) -> Table {
+    let mut columns = vec!["vectors of", "highest N10", "edge", "its label", "skewness", "never cited, %"];
+    let published = |name: &str| HUBS.get(INSTANCE_SYSTEMS.iter().position(|system| *system == name)?);
+    let compared = lab.name == ENGLISH && own.iter().all(|own| published(own.name).is_some());
+    if compared {
         columns.extend(["highest in the paper", "edge in the paper"]);
     }
     let mut table = Table::new("hubs", "The training edge that is cited most", columns);
-    for ((name, counted), (published, published_edge)) in INSTANCE_SYSTEMS.iter().zip(own).zip(HUBS) {
-        let Some(&first) = ranking(&counted.counts).first() else { continue };
+    for Citations { name, counts } in own {
+        let Some(&first) = ranking(counts).first() else { continue };
         let mut row = vec![
             Cell::text(*name),
-            Cell::Count(u64::from(counted.counts[first])),
+            Cell::Count(u64::from(counts[first])),
             Cell::text(&edges[first].words),
             Cell::text(&edges[first].label),
-            Cell::Value(skew(counted)),
-            Cell::Value(never(counted)),
+            Cell::Value(skew(counts)),
+            Cell::Value(never(counts)),
         ];
-        if lab.name == ENGLISH {
-            row.extend([Cell::Count(published), Cell::text(published_edge)]);
+        if let Some((published, edge)) = published(name).filter(|_| compared) {
+            row.extend([Cell::Count(*published), Cell::text(*edge)]);
         }
         table.rows.push(row);
     }
     table
 }
 
-pub(super) fn leading(own: &[Counted], edges: &[Edge]) -> Table {
-    let columns = ["system", "rank", "N10", "edge", "label", "sentence:dependent:head"];
-    let mut table = Table::new("leading", "The five most cited edges of each system", columns);
-    for (name, counted) in INSTANCE_SYSTEMS.iter().zip(own) {
-        for (rank, place) in (1..=5).zip(ranking(&counted.counts)) {
-            let (count, edge) = (u64::from(counted.counts[place]), &edges[place]);
+pub(super) fn leading(own: &[Citations], edges: &[Edge]) -> Table {
+    let columns = ["vectors of", "rank", "N10", "edge", "label", "sentence:dependent:head"];
+    let mut table = Table::new("leading", "The five most cited edges by each kind of vectors", columns);
+    for Citations { name, counts } in own {
+        for (rank, place) in (1..=5).zip(ranking(counts)) {
+            let (count, edge) = (u64::from(counts[place]), &edges[place]);
             let texts = [&edge.words, &edge.label, &edge.place].map(Cell::text);
             table.rows.push([vec![Cell::text(*name), Cell::Count(rank), Cell::Count(count)], texts.to_vec()].concat());
         }
@@ -98,8 +100,8 @@ pub(super) fn geometry_row(name: &str, geometry: Geometry, counted: &Counted) ->
         Cell::text(name),
         Cell::text(geometry.name()),
         Cell::Count(counted.counts.iter().copied().max().unwrap_or_default().into()),
-        Cell::Value(skew(counted)),
-        Cell::Value(never(counted)),
+        Cell::Value(skew(&counted.counts)),
+        Cell::Value(never(&counted.counts)),
         Cell::Value(counted.leaders_length),
         Cell::Value(counted.with_length[0]),
         Cell::Value(counted.with_length[1]),
@@ -108,17 +110,23 @@ pub(super) fn geometry_row(name: &str, geometry: Geometry, counted: &Counted) ->
 }
 
 /// The distribution of citations over groups of training edges, next to that of the edges themselves.
-pub(super) fn shares(name: &str, kind: &str, own: &[Counted], edges: &[Edge], group: impl Fn(&Edge) -> &str) -> Table {
-    let mut groups: BTreeMap<&str, (u64, [u64; INSTANCE_SYSTEMS.len()])> = BTreeMap::new();
+pub(super) fn shares(
+    name: &str,
+    kind: &str,
+    own: &[Citations],
+    edges: &[Edge],
+    group: impl Fn(&Edge) -> &str,
+) -> Table {
+    let mut groups: BTreeMap<&str, (u64, Vec<u64>)> = BTreeMap::new();
     for (place, edge) in edges.iter().enumerate() {
-        let (count, cited) = groups.entry(group(edge)).or_default();
+        let (count, cited) = groups.entry(group(edge)).or_insert_with(|| (0, vec![0; own.len()]));
         *count += 1;
         cited.iter_mut().zip(own).for_each(|(cited, own)| *cited += u64::from(own.counts[place]));
     }
     let totals: Vec<f64> =
         own.iter().map(|own| own.counts.iter().map(|&count| f64::from(count)).sum::<f64>().max(1.0)).collect();
     let columns = [kind, "edges", "of all edges, %"].map(String::from).into_iter();
-    let columns = columns.chain(INSTANCE_SYSTEMS.map(|system| format!("{system}, % of citations")));
+    let columns = columns.chain(own.iter().map(|own| format!("{}, % of citations", own.name)));
     let mut table = Table::new(name, &format!("Citations by {kind} of the training edge"), columns);
     let mut groups: Vec<_> = groups.into_iter().collect();
     groups.sort_by_key(|(name, (count, _))| (std::cmp::Reverse(*count), *name));
@@ -132,28 +140,28 @@ pub(super) fn shares(name: &str, kind: &str, own: &[Counted], edges: &[Edge], gr
 }
 
 /// Every training edge with its N_k.
-pub(super) fn list(counted: &Counted, edges: &[Edge]) -> String {
+pub(super) fn list(counts: &[u32], edges: &[Edge]) -> String {
     let mut out = format!("sentence:dependent:head,label,N{CITED}\n");
-    for (edge, count) in edges.iter().zip(&counted.counts) {
+    for (edge, count) in edges.iter().zip(counts) {
         let cells = [&edge.place, &edge.label].map(|text| Cell::text(text).csv());
         let _ = writeln!(out, "{},{},{count}", cells[0], cells[1]);
     }
     out
 }
 
-pub(super) fn curve(own: &[Counted]) -> String {
-    let line = |(name, counted): (&&str, &Counted)| {
-        let ranked = ranking(&counted.counts).into_iter().take(CURVE).map(|place| f64::from(counted.counts[place]));
+pub(super) fn curve(own: &[Citations]) -> String {
+    let line = |Citations { name, counts }: &Citations| {
+        let ranked = ranking(counts).into_iter().take(CURVE).map(|place| f64::from(counts[place]));
         Line {
             name: (*name).to_string(),
             points: (1..).zip(ranked).map(|(rank, count)| (f64::from(rank), count)).collect(),
             captions: Vec::new(),
         }
     };
-    let lines: Vec<Line> = INSTANCE_SYSTEMS.iter().zip(own).map(line).collect();
+    let lines: Vec<Line> = own.iter().map(line).collect();
     let up = Axis::logarithmic(&format!("N{CITED}"), lines.iter().flat_map(|line| line.points.iter().map(|p| p.1)));
     let across = Axis::even("rank", 0.0, CURVE as f64, 10);
-    chart::svg(&format!("The {CURVE} highest N{CITED} of each system"), &across, &up, &lines)
+    chart::svg(&format!("The {CURVE} highest N{CITED} by each kind of vectors"), &across, &up, &lines)
 }
 
 #[cfg(test)]
@@ -168,13 +176,8 @@ mod tests {
             label: label.to_string(),
             genre: String::new(),
         };
-        let counted = |counts: &[u32]| Counted {
-            counts: counts.to_vec(),
-            with_length: [0.0; 2],
-            with_mean: None,
-            leaders_length: 0.0,
-        };
-        let own = [counted(&[3, 0, 1]), counted(&[0, 0, 4]), counted(&[1, 1, 2]), counted(&[0, 0, 0])];
+        let counts: [&[u32]; 4] = [&[3, 0, 1], &[0, 0, 4], &[1, 1, 2], &[0, 0, 0]];
+        let own = counts.map(|counts| Citations { name: "IIc", counts });
         let edges = ["det", "obj", "det"].map(edge);
         let table = shares("labels", "label", &own, &edges, |edge| &edge.label);
         let numbers: Vec<f64> =

@@ -46,7 +46,7 @@ pub(super) struct Measured {
 
 pub(super) fn measure(bundle: &Bundle, rule: &Rule, dev: &[Sentence]) -> Result<Measured> {
     let stride = |most: usize| dev.len().div_ceil(most).max(1);
-    let step = if rule.reads_all() { stride(FEW) } else { 1 };
+    let step = if bundle.parser()?.reads_all_by(rule) { stride(FEW) } else { 1 };
     let sample: Vec<Sentence> = dev.iter().step_by(step).cloned().collect();
     let (by_rule, seconds) = tally(bundle, rule, &sample)?;
     let (by_sum, seconds_by_sum) = tally(bundle, &Rule::sum(), &sample)?;

@@ -65,6 +65,24 @@ fn a_request_that_panics_or_fails_does_not_affect_others_in_its_batch() {
     assert_eq!(body(runtime.block_on(engine.submit(again))), Ok("Eve sleeps".to_string()));
 }
 
+#[test]
+fn a_word_costs_more_where_the_rule_scans_and_knn_scans_in_systems_with_dot_products() {
+    let folder = tempfile::tempdir().unwrap();
+    let compute = Compute { metrics: Arc::new(Metrics::new()), cache: AnalysisCache::default() };
+    for (system, knn) in [("IIc", 1), ("IId", COMPARING)] {
+        let path = folder.path().join(system);
+        let treebank = &starter::train()[..20];
+        let config = Config { system: system.parse().unwrap(), ..small() };
+        Bundle::train(&path, &config, treebank, treebank).unwrap();
+        let snapshots = Snapshots::open(&path, &Device::Cpu).unwrap();
+        for (rule, factor) in [(Rule::sum(), 1), (Rule::knn(4).unwrap(), knn), (Rule::nca(9.0).unwrap(), COMPARING)] {
+            let three = vec![Sentence::from_forms(["Anna", "sleeps", "."])];
+            let request = QueuedRequest::new(snapshots.snapshot(), three, rule.clone(), words);
+            assert_eq!(compute.size(&request), 1 + 3 * factor, "{rule} in {system}");
+        }
+    }
+}
+
 /// The generation that a request is answered from, and the training sentence that it cites first.
 fn cited(context: &Context<'_>) -> Result<Reply, Problem> {
     let mut parts = vec![context.snapshot.generation.to_string()];

@@ -42,7 +42,7 @@ function settings() {
   const usual = (id, value) => (at(id).value === value || !at(id).checkValidity() ? undefined : at(id).value);
   return {
     rule: rule === "own" ? undefined : rule,
-    t: rule === "nca" ? usual("temperature", "64") : undefined,
+    t: rule === "nca" ? usual("temperature", "") : undefined,
     n: rule === "knn" ? usual("neighbors", "20") : undefined,
     k: usual("count", "20"),
   };
@@ -50,7 +50,7 @@ function settings() {
 
 function showSettings(state) {
   at("rule").value = RULES.includes(state.rule) ? state.rule : "own";
-  at("temperature").value = state.t ?? "64";
+  at("temperature").value = state.t ?? "";
   at("neighbors").value = state.n ?? "20";
   at("count").value = state.k ?? "20";
   for (const label of document.querySelectorAll("[data-rule]")) label.hidden = label.dataset.rule !== at("rule").value;
@@ -63,7 +63,7 @@ const key = state => write(sentenceOf(state));
 /** The body of a request about the sentence of a state. */
 function request(state, more = {}) {
   const rule = state.rule && { name: state.rule };
-  if (state.rule === "nca") rule.temperature = Number(state.t ?? 64);
+  if (state.rule === "nca" && state.t) rule.temperature = Number(state.t);
   if (state.rule === "knn") rule.neighbors = Number(state.n ?? 20);
   const body = { ...(rule && { rule }), ...(state.k && { count: Number(state.k) }), ...more };
   if (state.words === undefined) return { ...body, text: state.text };

@@ -6,6 +6,7 @@ use crate::train::median;
 use anyhow::{Context, ensure};
 use citree::Rule;
 use citree::explain::{Explainer, Options as How};
+use citree::rule::RuleSettings;
 use citree::treebank::{Sentence, write_sentence};
 use std::fmt::Write as _;
 use std::path::Path;
@@ -67,7 +68,7 @@ type ByRule = (Explainer, Vec<(f64, f64)>);
 
 /// An explainer for each rule that the system supports.
 fn by_rule(explainer: &Explainer) -> anyhow::Result<Vec<ByRule>> {
-    let rules = [Rule::sum(), Rule::knn(Rule::NEIGHBORS)?, Rule::nca(Rule::TEMPERATURE)?];
+    let rules = [Rule::sum(), Rule::knn(Rule::NEIGHBORS)?, Rule::named("nca", RuleSettings::default())?];
     Ok(rules.iter().filter_map(|rule| Some((explainer.deciding_by(rule).ok()?, Vec::new()))).collect())
 }
 
@@ -77,8 +78,7 @@ pub fn rules(explainer: &Explainer, dev: &[Sentence], options: &Options) -> anyh
     let words: usize = sentences.iter().map(|sentence| sentence.words().len()).sum();
     let mut measured = by_rule(explainer)?;
     // NCA compares with every training edge, and its speed shows in the latency.
-    let nca = Rule::nca(Rule::TEMPERATURE)?;
-    measured.retain(|(explainer, _)| *explainer.parser().rule() != nca);
+    measured.retain(|(explainer, _)| !explainer.parser().reads_all_by(explainer.parser().rule()));
     for round in 0..=options.rounds {
         say(&format!("rules: round {round} of {}", options.rounds))?;
         for (explainer, seconds) in &mut measured {
