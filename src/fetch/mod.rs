@@ -86,7 +86,7 @@ impl Release {
     }
 }
 
-/// Downloads the missing files of `release` into [`Release::folder`] inside `into`, from `base` (normally
+/// Downloads the missing files of `release` into the folder of the release inside `into`, from `base` (normally
 /// [`UNIVERSAL_DEPENDENCIES`]). Reports progress to `observe`.
 ///
 /// Files are written completely or not at all, and existing files are never changed, so an interrupted run can be
