@@ -71,10 +71,7 @@ pub(crate) fn densities(
 
 impl std::iter::Sum for Density {
     fn sum<I: Iterator<Item = Self>>(densities: I) -> Self {
-        densities.fold(Self::default(), |mut sum, density| {
-            sum.add(density);
-            sum
-        })
+        densities.fold(Self::default(), Self::plus)
     }
 }
 

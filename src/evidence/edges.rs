@@ -80,6 +80,16 @@ impl TrainingEdges {
         self.index.record(edge).map(Edge::from)
     }
 
+    /// The id of an accepted edge. It stays while other sentences are added and removed, which can change the number.
+    pub fn id(&self, edge: u32) -> Option<u64> {
+        self.index.id(edge)
+    }
+
+    /// The number of the accepted edge with an id; `None` if its sentence was removed.
+    pub fn edge_with_id(&self, id: u64) -> Option<u32> {
+        self.index.number_of(id)
+    }
+
     /// The number of accepted edges.
     pub fn accepted(&self) -> u32 {
         self.index.manifest().records as u32

@@ -30,6 +30,8 @@ pub use record::{Edge, EdgeId, Source, TrainingSentence, TrainingWord};
 pub(crate) use side::Side;
 pub(crate) use weigh::{Weighed, Weighing};
 
+pub use citree_index::{LogEntry, SegmentFacts};
+
 use crate::task::Task;
 use citree_index::Ranges;
 use citree_index::sums::Sums;

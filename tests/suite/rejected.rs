@@ -187,14 +187,18 @@ fn densities_decide_as_every_single_edge_does() {
                 let difference = (own.attachment.coverage.score - truth.attachment.coverage.score).abs();
                 // The vectors of the tests have 16 dimensions, so that each estimate is coarse.
                 assert!(difference < 0.04, "coverage differs by {difference}");
-                // What citations weigh is known. Only the whole, of which they have a share, is estimated.
-                let [own, truth] = [&own.attachment.coverage, &truth.attachment.coverage];
-                assert!(truth.bounds.is_none(), "every edge was compared");
-                let [low, high] = own.bounds.unwrap_or([0.9999, 1.0001]);
-                let whole = own.score / truth.score;
+                // What a citation weighs is known. Only the whole, of which it has a share, is estimated.
+                let [nearest, same] = [&own.attachment.citations[0], &truth.attachment.citations[0]];
+                assert!(truth.attachment.coverage.bounds.is_none(), "every edge was compared");
+                if nearest.edge != same.edge {
+                    continue;
+                }
+                let whole = nearest.share / same.share;
+                let bounds = own.attachment.coverage.bounds;
+                let [low, high] = bounds.unwrap_or([0.9999, 1.0001]);
                 assert!((low..=high).contains(&whole), "{whole} is outside of {low} and {high}");
                 assert!(low < 1.0 && high > 1.0);
-                bounded += usize::from(own.bounds.is_some());
+                bounded += usize::from(bounds.is_some());
             }
         }
     }

@@ -7,7 +7,9 @@ use crate::rule::{Compared, Totals};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// Sentences that are taken away one by one before the search is given up.
-const MOST_SENTENCES: usize = 64;
+const MOST_SENTENCES: usize = 32;
+/// Sets of sentences that are extended at a time.
+const SETS: usize = 16;
 
 /// A rest that is a smaller share of the whole than this has too few digits as a difference.
 const LITTLE: f64 = 1e-6;
@@ -52,18 +54,32 @@ impl Part {
     }
 }
 
-/// Takes sentences away one by one, always the one that leaves the smallest lead, until nothing is left of it; `None`
-/// if something still is after the last. `leads` gives the lead without each of the candidates and what is gone already.
+/// Takes sentences away one by one until nothing is left of the lead, and keeps a few sets that leave the smallest;
+/// `None` if something still is left after the last. `leads` gives the lead without each of the candidates and what is
+/// gone already.
 fn one_by_one(leads: impl Fn(&BTreeSet<u32>) -> Result<Vec<(u32, f64)>>) -> Result<Option<Vec<u32>>> {
-    let (mut order, mut gone) = (Vec::new(), BTreeSet::new());
-    while order.len() < MOST_SENTENCES {
-        let least = leads(&gone)?.into_iter().min_by(|a, b| a.1.total_cmp(&b.1));
-        let Some((sentence, lead)) = least else { return Ok(None) };
-        order.push(sentence);
-        gone.insert(sentence);
-        if lead < 0.0 {
-            return Ok(Some(order));
+    let mut kept: Vec<Vec<u32>> = vec![Vec::new()];
+    for _ in 0..MOST_SENTENCES {
+        let mut found: Vec<(f64, usize, u32)> = Vec::new();
+        for (at, order) in kept.iter().enumerate() {
+            let gone = order.iter().copied().collect();
+            found.extend(leads(&gone)?.into_iter().map(|(sentence, lead)| (lead, at, sentence)));
         }
+        let by_lead =
+            |a: &(f64, usize, u32), b: &(f64, usize, u32)| a.0.total_cmp(&b.0).then((a.1, a.2).cmp(&(b.1, b.2)));
+        // A set comes from each kept one at most once.
+        if found.len() > SETS * SETS {
+            found.select_nth_unstable_by(SETS * SETS, by_lead);
+            found.truncate(SETS * SETS);
+        }
+        found.sort_unstable_by(by_lead);
+        let extended = |&(_, at, sentence): &(f64, usize, u32)| [&kept[at][..], &[sentence]].concat();
+        if let Some(best) = found.first().filter(|(lead, ..)| *lead < 0.0) {
+            return Ok(Some(extended(best)));
+        }
+        let mut seen = HashSet::new();
+        let new = |order: &Vec<u32>| seen.insert(order.iter().copied().collect::<BTreeSet<u32>>());
+        kept = found.iter().map(extended).filter(new).take(SETS).collect();
     }
     Ok(None)
 }
