@@ -158,7 +158,7 @@ fn a_set_of_sentences_is_found_wherever_up_to_three_flip_the_decision() {
         let explainer = bundle.explainer_with(&Settings { rule: Some(rule.clone()), ..Settings::default() }).unwrap();
         let (mut found, mut smallest) = (0, 0);
         for analysis in explainer.parser().analyse(&starter::dev()[..12]).unwrap().iter().flatten() {
-            for one in (1..analysis.positions()).flat_map(|word| flipped(&explainer, analysis, word)) {
+            for one in (1..analysis.parse.heads.len()).flat_map(|word| flipped(&explainer, analysis, word)) {
                 // Of the six, five can do it where no other set does. Nobody would look for them in a treebank.
                 let Some(fewest) = fewest_sentences(&explainer, &one).filter(|fewest| *fewest <= 3) else { continue };
                 assert!(one.set.sentences.is_some(), "{rule}: {fewest} of 6 do it, and none are named");
