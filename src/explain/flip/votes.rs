@@ -13,7 +13,7 @@ use std::collections::HashSet;
 /// The most votes that the search removes before it gives up.
 pub(in crate::explain) const MOST_REMOVED: usize = 500;
 /// No smaller set exists for a set of this size or less, because all sets of one and of two were tried. Only removing a
-/// vote for the chosen side or against the rival can change the outcome.
+/// vote that keeps the rival behind can change the outcome.
 pub(super) const SURELY_SMALLEST: usize = 3;
 /// Larger sets are not reduced by trying them without each member.
 const THINNED: usize = 64;
@@ -96,7 +96,7 @@ impl Explainer {
         }
         let (mut removed, mut gone) = (Vec::new(), HashSet::new());
         loop {
-            // The nearest vote for the chosen side and the nearest against the rival weigh most.
+            // The nearest votes weigh most.
             let mut best: Option<(f64, EdgeId)> = None;
             if budget.is_spent() {
                 return Ok(None);
@@ -189,21 +189,27 @@ impl Explainer {
         Ok(score(&sides[0])? - score(&sides[1])?)
     }
 
-    /// The votes for the first side and those against the second, without some edges.
+    /// The votes that keep the second side behind the first, without some edges: those for the first and those against the
+    /// second. A vote for a third label is one of the latter, because the next nearest edge takes its place.
     pub(super) fn votes(&self, sides: &[Voters<'_>; 2], count: usize, gone: &dyn Fn(EdgeId) -> bool) -> Vec<EdgeId> {
         let [chosen, rival] = sides;
-        let own = self.evidence.of_label(chosen.side, &chosen.left(count, gone).accepted);
-        let mut votes: Vec<EdgeId> = own.iter().map(|hit| EdgeId::Accepted(hit.record)).collect();
+        let for_rival = rival.side.label.map(|_| self.evidence.range(rival.side));
+        let holds = |hit: &Hit| for_rival.as_ref().is_none_or(|range| !range.contains(&hit.record));
+        let accepted = chosen.left(count, gone).accepted.into_iter().filter(holds);
+        let mut votes: Vec<EdgeId> = accepted.map(|hit| EdgeId::Accepted(hit.record)).collect();
         votes.extend(rival.left(count, gone).rejected.iter().map(|hit| EdgeId::Rejected(hit.record)));
         votes
     }
 
-    /// The nearest of the votes for the first side, and the nearest of those against the second.
+    /// The nearest of these votes of each kind: for the first side, for a third label, and against the second side.
     fn first_votes(&self, sides: &[Voters<'_>; 2], count: usize, gone: &HashSet<EdgeId>) -> Vec<EdgeId> {
         let votes = self.votes(sides, count, &|edge| gone.contains(&edge));
-        let first = |of_kind: fn(&EdgeId) -> bool| votes.iter().copied().find(of_kind);
-        let accepted = first(|edge| matches!(edge, EdgeId::Accepted(_)));
-        accepted.into_iter().chain(first(|edge| matches!(edge, EdgeId::Rejected(_)))).collect()
+        let own = self.evidence.range(sides[0].side);
+        let kind = |edge: &EdgeId| match edge {
+            EdgeId::Accepted(number) => usize::from(!own.contains(number)),
+            EdgeId::Rejected(_) => 2,
+        };
+        (0..3).filter_map(|wanted| votes.iter().copied().find(|edge| kind(edge) == wanted)).collect()
     }
 }
 
