@@ -152,7 +152,7 @@ impl Evidence {
     pub(crate) fn range(&self, side: &Side) -> Ranges {
         match side.label {
             Some(label) => self.edges.index().records_of(label),
-            None => Ranges::new([0..self.edges.space(side.task).count() as u32]),
+            None => Ranges::new(std::iter::once(0..self.edges.space(side.task).count() as u32)),
         }
     }
 }
