@@ -19,7 +19,7 @@ pub(super) const SURELY_SMALLEST: usize = 3;
 const THINNED: usize = 64;
 /// With more voters, sets of one and of two are not all tried.
 pub(super) const MOST_IN_PAIRS: usize = 64;
-/// How often votes are counted before the search about a decision ends: about half a second.
+/// How often votes are counted before the search about a decision ends, so that it ends on a large treebank too.
 const MOST_COUNTS: usize = 20_000;
 
 /// How often votes may still be counted in the search about a decision, whatever the number of rivals.
