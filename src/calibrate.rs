@@ -128,10 +128,9 @@ impl Tally {
                 continue;
             }
             let scores = analysis.scores_of_labels(word, parser.labels().len());
-            let number = |label: &str| parser.labels().iter().position(|own| own == label);
-            if let Some(chosen) = number(&analysis.parse.labels[word]) {
+            if let Some(chosen) = parser.label(&analysis.parse.labels[word]) {
                 let scores = scores.iter().map(|&score| f64::from(score)).collect();
-                self.labels.push(Scored { scores, chosen, gold: number(&gold.label) });
+                self.labels.push(Scored { scores, chosen, gold: parser.label(&gold.label) });
             }
         }
     }

@@ -96,15 +96,21 @@ impl Change {
         place.into_iter().for_each(|(segment, place)| self.removed[segment].push(place));
     }
 
-    /// The number of sources that [`Change::add`] copies from the segments from place `first` on.
-    pub fn copied_sources(&self, first: usize) -> u32 {
+    /// Gives all segments of a name another one. Returns whether there were any.
+    pub fn rename(&mut self, from: &str, to: &str) -> bool {
+        let named = self.state.segments.iter_mut().filter(|segment| segment.name == from);
+        named.map(|segment| to.clone_into(&mut segment.name)).count() > 0
+    }
+
+    /// The number of sources that [`Change::add`] copies from the segments at these places.
+    pub fn copied_sources(&self, places: &[usize]) -> u32 {
         let left = |at: usize| {
             let mut removed = self.removed[at].clone();
             removed.sort_unstable();
             removed.dedup();
             self.index.segments()[at].sources as u32 - removed.len() as u32
         };
-        (first..self.removed.len()).map(left).sum()
+        places.iter().copied().map(left).sum()
     }
 
     /// Gives up that changes before this one, and this one, can be undone. Segments that only they need are removed.
@@ -112,8 +118,8 @@ impl Change {
         self.state.before = None;
     }
 
-    /// Begins a segment for new records. The segments from place `first` of [`Index::segments`] on are replaced by it:
-    /// what still counts of them is copied, with their ids. With `first` 0, that merges the whole index.
+    /// Begins a segment for new records. The segments at `places` of [`Index::segments`], ascending, are replaced by it:
+    /// what still counts of them is copied, with their ids. The new segment takes the place of the first of them.
     ///
     /// `spec` announces new records only, but the groupings and the attachment of the whole segment. `regroup` gives the
     /// group of a copied record in the new segment: for a grouping, a group as [`Index::group`] returns it, and the number
@@ -125,7 +131,7 @@ impl Change {
         mut self,
         name: &str,
         mut spec: Spec,
-        first: usize,
+        places: &[usize],
         key: Option<KeyOf>,
         regroup: &dyn Fn(usize, u32, u32) -> u32,
     ) -> Result<Addition> {
@@ -143,17 +149,22 @@ impl Change {
         let serial = u32::try_from(self.draft.number())
             .map_err(|_| Error::input("the number of generations", "fewer than 2^32", self.draft.number()))?;
         self.apply();
-        let copied = Copied { segments: &self.index.segments, entries: &self.state.segments, first };
+        let copied = Copied { segments: &self.index.segments, entries: &self.state.segments, places };
         copied.announce(&mut spec);
         let mut segment = SegmentBuilder::create(path, spec)?;
         key.into_iter().for_each(|key| segment.find_sources_by(key));
-        if first < self.state.segments.len() {
+        if !places.is_empty() {
             segment.with_ids(serial);
         }
         copied.write(&mut segment, regroup)?;
-        self.state.segments.truncate(first);
-        self.removed.truncate(first);
-        self.state.segments.push(Entry { folder, serial, name: name.to_owned(), removed: Default::default() });
+        let new = Entry { folder, serial, name: name.to_owned(), removed: Default::default() };
+        let first = places.first().copied().unwrap_or(self.state.segments.len()).min(self.state.segments.len());
+        for place in places.iter().rev().filter(|place| **place < self.removed.len()) {
+            self.state.segments.remove(*place);
+        }
+        self.state.segments.insert(first, new);
+        // What was to be removed is removed from the state.
+        self.removed.clear();
         Ok(Addition { segment, change: self })
     }
 
@@ -164,17 +175,12 @@ impl Change {
     pub fn publish(mut self, note: Note) -> Result<u64> {
         self.apply();
         // A segment without anything that counts is dropped, but an index has at least one.
-        let counts = |at: usize, entry: &Entry| {
-            let stored = self.index.segments.all.get(at).map(|segment| segment.records.sources());
-            let own = self.index.state.segments.get(at).is_some_and(|before| before.folder == entry.folder);
-            !own || stored.is_none_or(|stored| stored == 0 || stored > entry.removed[0].len())
+        let counts = |entry: &&Entry| {
+            let at = self.index.state.segments.iter().position(|before| before.folder == entry.folder);
+            let stored = at.and_then(|at| self.index.segments.all.get(at)).map(|segment| segment.records.sources());
+            stored.is_none_or(|stored| stored == 0 || stored > entry.removed[0].len())
         };
-        let mut left: Vec<Entry> = Vec::new();
-        for (at, entry) in self.state.segments.iter().enumerate() {
-            if counts(at, entry) {
-                left.push(entry.clone());
-            }
-        }
+        let mut left: Vec<Entry> = self.state.segments.iter().filter(counts).cloned().collect();
         if left.is_empty() {
             left.extend(self.state.segments.first().cloned());
         }

@@ -14,17 +14,17 @@ use crate::{
 /// the record's source in the new segment.
 pub(crate) type Regroup<'a> = &'a dyn Fn(usize, u32, u32) -> u32;
 
-/// Segments to copy, with the state that says what still counts of each. `first` is the place of the first in the index.
+/// Segments to copy, by their places in the index, with the state that says what still counts of each.
 pub(crate) struct Copied<'a> {
     pub(crate) segments: &'a Segments,
     pub(crate) entries: &'a [Entry],
-    pub(crate) first: usize,
+    pub(crate) places: &'a [usize],
 }
 
 impl Copied<'_> {
     fn pairs(&self) -> impl Iterator<Item = (usize, &Segment, &Entry)> {
-        let all = (0..).zip(self.segments.all.iter().zip(self.entries));
-        all.map(|(at, (segment, entry))| (at, segment, entry)).skip(self.first)
+        let at = |&at: &usize| Some((at, self.segments.all.get(at)?, self.entries.get(at)?));
+        self.places.iter().filter_map(at)
     }
 
     /// Announces the records that are copied.

@@ -202,9 +202,14 @@ impl Index {
         self.state.segments.iter().zip(&self.segments.all).map(facts).collect()
     }
 
-    /// The place of a record's segment in [`Index::segments`].
-    pub fn segment_of(&self, number: u32) -> Option<usize> {
-        self.segments.records.locate(number).map(|(segment, _)| segment)
+    /// The place of a source's segment in [`Index::segments`]. Its records are there too.
+    pub fn segment_of_source(&self, number: u32) -> Option<usize> {
+        self.segments.sources.locate(number).map(|(segment, _)| segment)
+    }
+
+    /// The numbers of the records of a segment, by its place in [`Index::segments`].
+    pub fn records_in(&self, segment: usize) -> std::ops::Range<u32> {
+        self.segments.records.range(segment, 0..usize::MAX)
     }
 
     /// The changes since the index was built as a whole, oldest first.

@@ -4,7 +4,7 @@ use super::index::show;
 use super::machine::Machine;
 use super::progress::step_bar;
 use crate::bundle::Bundle;
-use crate::evidence::{Changed, EvidenceEditor};
+use crate::evidence::{Changed, EvidenceEditor, treebank_name};
 use crate::explain::changes;
 use crate::parse::Parse;
 use crate::treebank::{Sentence, read_all, read_trees};
@@ -22,16 +22,19 @@ Examples:
   citree evidence en.citree remove weblog-blogspot-17
   citree evidence en.citree remove 'weblog-*'            all that begin so
   citree evidence en.citree remove @ids.txt              one sent_id a line
+  citree evidence en.citree add gum.conllu --name gum    as a treebank of its own
+  citree evidence en.citree rename treebank ewt
   citree evidence en.citree list
   citree evidence en.citree undo
 
 A decision rests on training edges, so a sentence that is added counts at once: hardly by the sum rule, where \
-it is one of thousands, and for similar edges at once by `--rule knn`. The model stays as it is, and must know \
-all labels of the sentences. Each change is published as a whole or not at all; programs that use the bundle \
+it is one of thousands, and for similar edges at once by `--rule knn`. The model stays as it is. A label that it \
+was not trained with is refused, or taken in with --new-labels: then it can be cited and predicted at once. Each change is published as a whole or not at all; programs that use the bundle \
 go on with what they opened, and `citree serve` changes to the new state by itself.
 
-Additions are kept beside the large index. After many of them `merge` writes one index again, which makes \
-searches faster; changes from before cannot be undone then.")]
+Additions are kept beside the large index, each treebank in parts of its own. After many of them `merge` writes the \
+parts of each treebank as one, which makes searches faster; changes from before cannot be undone then. \
+`citree explain --from ewt,gum` and `--weight gum=0.5` choose between treebanks.")]
 pub(super) struct Args {
     /// The bundle, as `citree train` made it
     bundle: PathBuf,
@@ -47,9 +50,12 @@ enum Action {
     Add {
         /// The sentences in CoNLL-U; - is the standard input
         file: PathBuf,
-        /// What to call them in `list`, such as the treebank that they come from
+        /// The treebank to add them to, new or known
         #[arg(long, default_value = "added")]
         name: String,
+        /// Take in labels that the model was not trained with
+        #[arg(long)]
+        new_labels: bool,
         #[command(flatten)]
         options: Options,
     },
@@ -65,13 +71,26 @@ enum Action {
     Replace {
         /// The sentences in CoNLL-U; - is the standard input
         file: PathBuf,
+        /// Take in labels that the model was not trained with
+        #[arg(long)]
+        new_labels: bool,
         #[command(flatten)]
         options: Options,
     },
     /// List the parts that the evidence consists of
     List,
-    /// Write all parts as one index again
+    /// Write the parts of each treebank as one again
     Merge {
+        /// Why, for the log
+        #[arg(long, default_value = "")]
+        message: String,
+    },
+    /// Give a treebank another name; that of another treebank makes both one
+    Rename {
+        /// The name it has, as `list` shows it
+        from: String,
+        /// The name it gets
+        to: String,
         /// Why, for the log
         #[arg(long, default_value = "")]
         message: String,
@@ -101,12 +120,14 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let bundle = Bundle::open_on(&args.bundle, &device)?;
     let editor = bundle.evidence();
     match args.action {
-        Action::Add { file, name, options } => {
+        Action::Add { file, name, new_labels, options } => {
             let sentences = read_trees(&file)?;
-            with_effect(&bundle, &options, || commit(editor.named(&name).add(&sentences)?, &options.message))?;
+            let editor = bringing(new_labels, editor).to_treebank(&name);
+            with_effect(&bundle, &options, || commit(editor.add(&sentences)?, &options.message))?;
         }
-        Action::Replace { file, options } => {
+        Action::Replace { file, new_labels, options } => {
             let sentences = read_trees(&file)?;
+            let editor = bringing(new_labels, editor);
             with_effect(&bundle, &options, || commit(editor.replace(&sentences)?, &options.message))?;
         }
         Action::Remove { names, options } => {
@@ -122,7 +143,15 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
             let bar = step_bar()?;
             let merged = editor.merge(&message, &|step| show(&bar, step));
             bar.finish_and_clear();
-            writeln!(std::io::stderr(), "merged: generation {}", merged?)?;
+            let mut stderr = std::io::stderr();
+            match merged? {
+                Some(generation) => writeln!(stderr, "merged: generation {generation}")?,
+                None => writeln!(stderr, "nothing to merge: every treebank is in one part, and nothing was removed")?,
+            }
+        }
+        Action::Rename { from, to, message } => {
+            let generation = editor.rename(&from, &to, &message)?;
+            writeln!(std::io::stderr(), "renamed {from} to {to}: generation {generation}")?;
         }
         Action::List => list(&editor)?,
         Action::Log => log(&editor)?,
@@ -130,16 +159,23 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+fn bringing(new_labels: bool, editor: EvidenceEditor<'_>) -> EvidenceEditor<'_> {
+    if new_labels { editor.with_new_labels() } else { editor }
+}
+
 fn commit(editor: EvidenceEditor<'_>, message: &str) -> anyhow::Result<()> {
     let bar = step_bar()?;
     let changed = editor.commit_with(message, &|step| show(&bar, step));
     bar.finish_and_clear();
-    let Changed { generation, added, removed, edges } = changed?;
+    let Changed { generation, added, removed, edges, new_labels } = changed?;
     let mut stderr = std::io::stderr().lock();
     writeln!(
         stderr,
         "added {added} sentences with {edges} edges, removed {removed} sentences: generation {generation}"
     )?;
+    if !new_labels.is_empty() {
+        writeln!(stderr, "new labels: {}", new_labels.join(", "))?;
+    }
     Ok(())
 }
 
@@ -206,7 +242,7 @@ fn list(editor: &EvidenceEditor<'_>) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
     writeln!(out, "{:<16}{:>10}{:>10}{:>10}{:>10}  search", "name", "sentences", "edges", "rejected", "removed")?;
     for part in editor.list()? {
-        let name = if part.name.is_empty() { "treebank" } else { &part.name };
+        let name = treebank_name(&part.name);
         let search = if part.graph { "graph" } else { "scan" };
         writeln!(
             out,

@@ -61,7 +61,7 @@ pub(super) struct Args {
     /// Explain only edges whose head or label is less probable than this
     #[arg(long, value_name = "PROBABILITY", value_parser = probability)]
     below: Option<f32>,
-    /// Split score and margin by label, document, genre, prefix:N, dependent or head; may be given several times
+    /// Split score and margin by label, treebank, document, genre, prefix:N, dependent or head; may be given several times
     #[arg(long, default_value = "label")]
     by: Vec<By>,
     /// Compare with every training edge, so that no nearer one is missed; slow

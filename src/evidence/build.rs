@@ -2,6 +2,7 @@
 
 use super::encode::Counted;
 use super::groups::Numbering;
+use super::labels::Labels;
 use super::record::TrainingSentence;
 use super::sum_of_sums;
 use crate::error::{Error, Result};
@@ -61,8 +62,9 @@ pub(crate) fn build(
     tell: &(dyn Fn(Step) + Sync),
     encoded: impl FnOnce([Sums; 2]) -> Result<()>,
 ) -> Result<Built> {
+    let labels = Labels::trained(model.tables.vocabulary.labels());
     let mut numbering = Numbering::default();
-    let counted = Counted::of(model, sentences, rejected, &mut numbering)?;
+    let counted = Counted::of(model, labels, sentences, rejected, &mut numbering)?;
     let (edges, rejected_edges, left_out) = (counted.edges(), counted.rejected_edges, counted.left_out);
     if edges == 0 {
         let message = match left_out {

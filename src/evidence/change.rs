@@ -1,21 +1,21 @@
 //! Changing the evidence of a bundle: sentences are added, removed and replaced without encoding the others again.
 
-use super::build::{REJECTED, Step};
+use super::build::Step;
+use super::checks::{self, refused, rejected_per_word};
 use super::encode::Counted;
-use super::groups::Numbering;
+use super::labels::Labels;
 use super::record::TrainingSentence;
 use super::regroup::regrouped;
-use crate::error::{Error, Result};
+use super::treebanks;
+use crate::error::Result;
 use crate::model::Model;
-use crate::treebank::{Sentence, tree_faults};
-use citree_index::{Change, Index, LogEntry, Note, SegmentFacts};
-use std::collections::{BTreeSet, HashSet};
+use crate::treebank::Sentence;
+use citree_index::{Change, Index, Note};
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-/// The name of segments that nobody named.
+/// The treebank of added sentences, if nobody names it.
 const ADDED: &str = "added";
-/// What the log entry of an undo begins with. The rest says what was undone.
-const UNDID: &str = "undid: ";
 /// A new segment takes in small ones of the same name before it, so that there are few of them. It never gets so large
 /// that it would need a graph, which takes long to build.
 const MOST_TAKEN_IN: u64 = 1500;
@@ -33,10 +33,11 @@ const MOST_TAKEN_IN: u64 = 1500;
 #[derive(Debug)]
 #[must_use = "nothing changes before `commit`"]
 pub struct EvidenceEditor<'a> {
-    model: &'a Model,
-    folder: PathBuf,
-    name: String,
+    pub(super) model: &'a Model,
+    pub(super) folder: PathBuf,
+    treebank: Option<String>,
     who: String,
+    brings_labels: bool,
     added: Vec<Sentence>,
     /// Those of the added sentences that replace one.
     replaced: BTreeSet<String>,
@@ -44,7 +45,7 @@ pub struct EvidenceEditor<'a> {
 }
 
 /// A change that was published.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Changed {
     /// The generation that is now current.
     pub generation: u64,
@@ -54,6 +55,8 @@ pub struct Changed {
     pub removed: usize,
     /// Edges of the added sentences.
     pub edges: u64,
+    /// Labels that no edge had before and the model was not trained with.
+    pub new_labels: Vec<String>,
 }
 
 impl<'a> EvidenceEditor<'a> {
@@ -63,17 +66,24 @@ impl<'a> EvidenceEditor<'a> {
         Self {
             model,
             folder,
-            name: ADDED.to_string(),
+            treebank: None,
             who: who.unwrap_or_else(|| "unknown".to_string()),
+            brings_labels: false,
             added: Vec::new(),
             replaced: BTreeSet::new(),
             removed: Vec::new(),
         }
     }
 
-    /// Names what is added, such as the treebank that it comes from. `list` shows it by this name.
-    pub fn named(self, name: &str) -> Self {
-        Self { name: name.to_string(), ..self }
+    /// Names the treebank that sentences are added to. By default that is `added`, and for sentences that replace others
+    /// the treebank of these.
+    pub fn to_treebank(self, name: &str) -> Self {
+        Self { treebank: Some(name.to_string()), ..self }
+    }
+
+    /// Takes in labels that the model was not trained with. They can be cited and predicted at once.
+    pub fn with_new_labels(self) -> Self {
+        Self { brings_labels: true, ..self }
     }
 
     /// Says who makes the change; by default the user of the system.
@@ -84,11 +94,11 @@ impl<'a> EvidenceEditor<'a> {
     /// Adds sentences with gold trees.
     ///
     /// # Errors
-    /// If a sentence has no `sent_id`, is no tree, or has a label that the model does not know.
+    /// If a sentence has no `sent_id`, or is no tree.
     #[allow(clippy::should_implement_trait)] // Not an addition of numbers; the name is the verb's.
     pub fn add(mut self, sentences: &[Sentence]) -> Result<Self> {
         for sentence in sentences {
-            self.check(sentence)?;
+            checks::usable(sentence)?;
         }
         self.added.extend_from_slice(sentences);
         Ok(self)
@@ -112,8 +122,8 @@ impl<'a> EvidenceEditor<'a> {
     /// Publishes the changes as a new generation of the index. Opened bundles keep the generation that they have.
     ///
     /// # Errors
-    /// If a sentence to add is there already, one to remove or replace is not, or another process changes the index. Then
-    /// nothing is changed.
+    /// If a sentence to add is there already or has an unknown label, one to remove or replace is not there, or another
+    /// process changes the index. Then nothing is changed.
     pub fn commit(self, message: &str) -> Result<Changed> {
         self.commit_with(message, &|_| {})
     }
@@ -127,18 +137,21 @@ impl<'a> EvidenceEditor<'a> {
             return Err(refused("there is nothing to add or to remove".to_string()));
         }
         let mut change = self.begin()?;
-        let gone = self.gone(change.index())?;
-        self.check_new(change.index(), &gone)?;
+        let gone = checks::present(change.index(), self.removed.iter().chain(&self.replaced))?;
+        checks::absent(change.index(), &self.added, &gone)?;
+        let labels = self.labels(change.index())?;
+        let treebank = self.treebank(change.index())?;
         gone.iter().for_each(|number| change.remove_source(*number));
         let what = match (self.added.len() - self.replaced.len(), self.replaced.len(), gone.len()) {
             (0, 0, removed) => format!("removed {}", sentences(removed)),
-            (added, 0, 0) => format!("added {} to {}", sentences(added), self.name),
+            (added, 0, 0) => format!("added {} to {}", sentences(added), treebanks::shown(&treebank)),
             (0, replaced, removed) if replaced == removed => format!("replaced {}", sentences(replaced)),
             (added, replaced, removed) => {
                 format!("added {}, removed {}", sentences(added + replaced), sentences(removed))
             }
         };
-        let mut changed = Changed { generation: 0, added: self.added.len(), removed: gone.len(), edges: 0 };
+        let (added, new_labels) = (self.added.len(), self.new_labels(change.index(), &labels));
+        let mut changed = Changed { generation: 0, added, removed: gone.len(), edges: 0, new_labels };
         let mut hasher = blake3::Hasher::new();
         hasher.update(&change.index().manifest().content);
         let ids = |number: &u32| change.index().source(*number).map(TrainingSentence::key).unwrap_or_default();
@@ -149,175 +162,85 @@ impl<'a> EvidenceEditor<'a> {
             changed.generation = change.publish(self.note(what, message, hasher.finalize().as_bytes()))?;
             return Ok(changed);
         }
-        let first = self.taken_in(change.index());
-        let (mut numbering, regrouped) = regrouped(change.index(), first, change.copied_sources(first));
-        let counted = Counted::of(self.model, &self.added, rejected_per_word(change.index()), &mut numbering)?;
+        let places = self.taken_in(change.index(), &treebank);
+        let (mut numbering, regrouped) = regrouped(change.index(), &places, change.copied_sources(&places));
+        let rejected = rejected_per_word(change.index());
+        let counted = Counted::of(self.model, labels, &self.added, rejected, &mut numbering)?;
         hasher.update(&counted.content);
         let note = self.note(what, message, hasher.finalize().as_bytes());
         let spec = counted.spec(self.model, numbering)?;
         let regroup = |grouping: usize, group: u32, sentence: u32| regrouped.number(grouping, group, sentence);
-        let mut addition = change.add(&self.name, spec, first, Some(TrainingSentence::key), &regroup)?;
+        let mut addition = change.add(&treebank, spec, &places, Some(TrainingSentence::key), &regroup)?;
         counted.write(self.model, &self.added, addition.segment(), tell, |_, _| {})?;
         changed.edges = counted.edges();
         changed.generation = addition.publish(note, &|progress| tell(Step::Indexing(progress)))?;
         Ok(changed)
     }
 
-    /// Writes all segments as one, without what was removed. Searches take less time then. Changes from before cannot be
-    /// undone any more, and their files are removed. Returns the new generation.
-    ///
-    /// # Errors
-    /// If another process changes the index, or the files cannot be written.
-    pub fn merge(self, message: &str, tell: &(dyn Fn(Step) + Sync)) -> Result<u64> {
-        let mut change = self.begin()?;
-        change.forget_before();
-        let segments = change.index().segments();
-        let removed: u64 = segments.iter().map(|segment| segment.removed).sum();
-        let what = format!("merged {} segments, {} removed before", segments.len(), sentences(removed as usize));
-        let (numbering, regrouped) = regrouped(change.index(), 0, change.copied_sources(0));
-        let content = change.index().manifest().content.clone();
-        let mut spec = Counted::of(self.model, &[], 0, &mut Numbering::default())?.spec(self.model, numbering)?;
-        spec.content.clone_from(&content);
-        let regroup = |grouping: usize, group: u32, sentence: u32| regrouped.number(grouping, group, sentence);
-        let addition = change.add("", spec, 0, Some(TrainingSentence::key), &regroup)?;
-        Ok(addition.publish(self.note(what, message, &content), &|progress| tell(Step::Indexing(progress)))?)
-    }
-
-    /// Takes back the last change. Repeated, it takes back the one before. Returns the new generation.
-    ///
-    /// # Errors
-    /// If there is no change that is still kept, or another process changes the index.
-    pub fn undo(self, message: &str) -> Result<u64> {
-        let change = self.begin()?;
-        // What was undone before is not undone again.
-        let mut left: Vec<&str> = Vec::new();
-        for entry in change.index().log() {
-            match entry.what.starts_with(UNDID) {
-                true => drop(left.pop()),
-                false => left.push(&entry.what),
-            }
-        }
-        let what = format!("{UNDID}{}", left.last().copied().unwrap_or_default());
-        Ok(change.undo(self.note(what, message, &[]))?)
-    }
-
-    /// The changes since the index was built, oldest first.
-    ///
-    /// # Errors
-    /// If there is no index.
-    pub fn log(&self) -> Result<Vec<LogEntry>> {
-        Ok(Index::open(&self.folder)?.log().to_vec())
-    }
-
-    /// The segments that the evidence consists of.
-    ///
-    /// # Errors
-    /// If there is no index.
-    pub fn list(&self) -> Result<Vec<SegmentFacts>> {
-        Ok(Index::open(&self.folder)?.segments())
-    }
-
-    fn begin(&self) -> Result<Change> {
+    pub(super) fn begin(&self) -> Result<Change> {
         let change = Change::begin(&self.folder)?;
         change.index().require_model(&self.model.fingerprint()?)?;
         Ok(change)
     }
 
-    fn note(&self, what: String, message: &str, content: &[u8]) -> Note {
+    pub(super) fn note(&self, what: String, message: &str, content: &[u8]) -> Note {
         Note { who: self.who.clone(), what, message: message.to_string(), content: content.to_vec() }
     }
 
-    /// Refuses a sentence that cannot be evidence.
-    fn check(&self, sentence: &Sentence) -> Result<()> {
-        let sent_id = sentence.sent_id().unwrap_or_default();
-        if sent_id.is_empty() {
-            let words: Vec<&str> = sentence.forms().take(8).collect();
-            return Err(refused(format!("the sentence `{} …` has no sent_id; give it one", words.join(" "))));
-        }
-        let words = sentence.words().len();
-        let inside = |heads: &Vec<usize>| heads.iter().all(|head| *head <= words);
-        let is_tree = |heads: Vec<usize>| tree_faults(&heads).is_empty();
-        if words == 0 || !sentence.gold_heads().filter(inside).is_some_and(is_tree) {
-            return Err(refused(format!("sentence {sent_id} is not a tree; `citree check` says why")));
-        }
-        let vocabulary = &self.model.tables.vocabulary;
-        match sentence.words().iter().find(|word| vocabulary.label(&word.label).is_none()) {
-            Some(word) => Err(refused(format!(
-                "sentence {sent_id} has the label `{}` at `{}`, which the model does not know; use one of its labels, \
-                 or train a model on a treebank that has it",
-                word.label, word.form
-            ))),
-            None => Ok(()),
-        }
-    }
-
-    /// The numbers of the sentences to remove or to replace.
-    fn gone(&self, index: &Index) -> Result<BTreeSet<u32>> {
-        let mut gone = BTreeSet::new();
-        for name in self.removed.iter().chain(&self.replaced) {
-            let found: Vec<u32> = match name.strip_suffix('*') {
-                Some(prefix) if !prefix.is_empty() => {
-                    let key = |number: u32| index.source(number).map(TrainingSentence::key).unwrap_or_default();
-                    let all = 0..index.manifest().sources as u32;
-                    all.filter(|number| key(*number).starts_with(prefix.as_bytes())).collect()
+    /// The labels of the index after the change.
+    fn labels(&self, index: &Index) -> Result<Labels> {
+        let mut labels = Labels::of(index, self.model.tables.vocabulary.labels());
+        for sentence in &self.added {
+            match checks::unknown_label(sentence, &labels) {
+                None => {}
+                Some(_) if self.brings_labels => {
+                    sentence.words().iter().for_each(|word| labels.bring(&word.label));
                 }
-                _ => index.sources_of(name.as_bytes(), TrainingSentence::key),
-            };
-            if found.is_empty() {
-                let how = "see the sent_ids with `citree explain`, or give the beginning of some and a `*`";
-                return Err(refused(format!("no sentence `{name}` is in the evidence; {how}")));
-            }
-            gone.extend(found);
-        }
-        Ok(gone)
-    }
-
-    /// Refuses sentences that would be there twice.
-    fn check_new(&self, index: &Index, gone: &BTreeSet<u32>) -> Result<()> {
-        let mut seen = HashSet::new();
-        for sent_id in self.added.iter().filter_map(Sentence::sent_id) {
-            if !seen.insert(sent_id) {
-                return Err(refused(format!("two sentences to add have the sent_id {sent_id}; rename one")));
-            }
-            let there = index.sources_of(sent_id.as_bytes(), TrainingSentence::key);
-            if there.iter().any(|number| !gone.contains(number)) {
-                let how = "`citree evidence … replace` replaces it";
-                return Err(refused(format!("sentence {sent_id} is in the evidence already; {how}")));
+                Some(refusal) => return Err(refusal),
             }
         }
-        Ok(())
+        Ok(labels)
     }
 
-    /// The place of the first segment that the new one takes in.
-    fn taken_in(&self, index: &Index) -> usize {
+    fn new_labels(&self, index: &Index, labels: &Labels) -> Vec<String> {
+        let before = Labels::of(index, self.model.tables.vocabulary.labels()).names().len();
+        labels.names()[before..].to_vec()
+    }
+
+    /// The treebank that the sentences are added to, as segments store its name.
+    fn treebank(&self, index: &Index) -> Result<String> {
+        if let Some(name) = &self.treebank {
+            checks::name(name)?;
+            return Ok(treebanks::stored(name).to_string());
+        }
+        let segments = index.segments();
+        let of = |name: &String| index.sources_of(name.as_bytes(), TrainingSentence::key);
+        let places = self.replaced.iter().flat_map(of).filter_map(|sentence| index.segment_of_source(sentence));
+        let names: BTreeSet<&str> = places.map(|place| segments[place].name.as_str()).collect();
+        match (names.len(), names.first()) {
+            (0, _) => Ok(ADDED.to_string()),
+            (1, Some(name)) => Ok(name.to_string()),
+            _ => Err(refused("the sentences are in several treebanks; replace those of one at a time".to_string())),
+        }
+    }
+
+    /// The places of the segments that the new one takes in.
+    fn taken_in(&self, index: &Index, treebank: &str) -> Vec<usize> {
         let segments = index.segments();
         let mut size: u64 = self.added.iter().map(|sentence| sentence.words().len() as u64).sum();
-        let mut first = segments.len();
-        while let Some(last) = segments[..first].last() {
+        let mut places = Vec::new();
+        for (place, segment) in segments.iter().enumerate().rev().filter(|(_, segment)| segment.name == treebank) {
             // Only those that are not much larger, so that an edge is copied few times however many are added.
-            if last.name != self.name || last.records > 2 * size || last.records + size > MOST_TAKEN_IN {
+            if segment.records > 2 * size || segment.records + size > MOST_TAKEN_IN {
                 break;
             }
-            size += last.records;
-            first -= 1;
+            size += segment.records;
+            places.insert(0, place);
         }
-        first
+        places
     }
 }
 
-/// How many wrong heads of every word the index has. It stores none for the last words of very short sentences.
-fn rejected_per_word(index: &Index) -> usize {
-    let manifest = index.manifest();
-    match manifest.contrasts.as_ref().map_or(0, |contrasts| contrasts.records) {
-        0 if manifest.records == 0 => REJECTED,
-        rejected => (rejected as f64 / manifest.records.max(1) as f64).round() as usize,
-    }
-}
-
-fn sentences(count: usize) -> String {
+pub(super) fn sentences(count: usize) -> String {
     format!("{count} {}", if count == 1 { "sentence" } else { "sentences" })
-}
-
-fn refused(message: String) -> Error {
-    Error::Evidence { message }
 }

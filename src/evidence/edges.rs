@@ -3,8 +3,10 @@
 //! The crate `citree_index` stores rows and numbers. This module maps the numbers back to sentences and names.
 
 use super::groups::{GroupNames, Grouping, MergedGroups};
+use super::labels::Labels;
 use super::lookup::SentenceLookup;
 use super::record::{Edge, EdgeId, Source, TrainingSentence};
+use super::treebanks::Treebanks;
 use crate::error::{Error, Result};
 use crate::task::Task;
 use citree_index::{Contrasts, Index, Space, SpaceFacts};
@@ -16,27 +18,30 @@ use std::sync::{Arc, OnceLock};
 pub struct TrainingEdges {
     folder: PathBuf,
     index: Index,
-    labels: Vec<String>,
+    labels: Labels,
     /// The names of the groups of each segment.
     names: OnceLock<Vec<GroupNames>>,
     groups: [OnceLock<MergedGroups>; Grouping::ALL.len()],
     sources: OnceLock<Vec<OnceLock<Arc<Source>>>>,
     pub(super) lookup: OnceLock<SentenceLookup>,
+    pub(super) treebanks: OnceLock<Treebanks>,
 }
 
 impl TrainingEdges {
-    /// Opens an index folder. It must have been built with the model that has this fingerprint and these labels.
+    /// Opens an index folder. It must have been built with the model that has this fingerprint and was trained with these
+    /// labels.
     pub(crate) fn open(folder: &Path, fingerprint: &[u8; 32], labels: &[String]) -> Result<Self> {
         let index = Index::open(folder)?;
         index.require_model(fingerprint)?;
         Ok(Self {
             folder: folder.to_path_buf(),
+            labels: Labels::of(&index, labels),
             index,
-            labels: labels.to_vec(),
             names: OnceLock::new(),
             groups: Default::default(),
             sources: OnceLock::new(),
             lookup: OnceLock::new(),
+            treebanks: OnceLock::new(),
         })
     }
 
@@ -139,7 +144,12 @@ impl TrainingEdges {
 
     /// The name of a label.
     pub fn label(&self, label: u32) -> &str {
-        self.labels.get(label as usize).map_or("_", String::as_str)
+        self.labels().get(label as usize).map_or("_", String::as_str)
+    }
+
+    /// The names of all labels: those of the model, then those that added sentences brought.
+    pub(crate) fn labels(&self) -> &[String] {
+        self.labels.names()
     }
 
     /// An edge and its sentence.

@@ -3,6 +3,7 @@
 
 use super::build::Step;
 use super::groups::{Grouping, Numbering};
+use super::labels::Labels;
 use super::record::{Edge, TrainingSentence};
 use crate::config::{Aggregate, Basis, Similarity};
 use crate::edge::{EdgeModel, Rivals, edges_and_rivals};
@@ -25,11 +26,12 @@ const SAMPLE: usize = 2048;
 
 /// What sentences give for an index, before they are encoded.
 pub(super) struct Counted {
+    labels: Labels,
     label_counts: Vec<u64>,
     /// Wrong heads per word.
     per_word: usize,
     pub(super) rejected_edges: u64,
-    /// Edges left out because the model does not know their label.
+    /// Edges left out because their label is none of the index.
     pub(super) left_out: u64,
     /// The groups of every edge of each sentence.
     groups: Vec<Vec<[u32; Grouping::ALL.len()]>>,
@@ -39,17 +41,18 @@ pub(super) struct Counted {
 }
 
 impl Counted {
-    /// Counts the edges of sentences, with `rejected` wrong heads of every word, and numbers their groups.
+    /// Counts the edges of sentences that have one of these labels, with `rejected` wrong heads of every word, and numbers
+    /// their groups.
     pub(super) fn of(
         model: &Model,
+        labels: Labels,
         sentences: &[Sentence],
         rejected: usize,
         numbering: &mut Numbering,
     ) -> Result<Self> {
-        let vocabulary = &model.tables.vocabulary;
         // No training edge counts where learned weights decide.
         let per_word = if model.config.system.inference == Basis::Instances { rejected } else { 0 };
-        let mut label_counts = vec![0; vocabulary.labels().len()];
+        let mut label_counts = vec![0; labels.names().len()];
         let (mut left_out, mut rejected_edges) = (0, 0);
         let mut groups = Vec::with_capacity(sentences.len());
         let documents = documents(sentences);
@@ -62,7 +65,7 @@ impl Counted {
             write_sentence(&mut treebank, sentence).map_err(Error::io(Path::new("the treebank")))?;
             groups.push(numbering.groups(sentence, document));
             for word in sentence.words() {
-                match vocabulary.label(&word.label) {
+                match labels.number(&word.label) {
                     Some(label) => {
                         label_counts[label as usize] += 1;
                         // All positions but the word itself and its head; ROOT is one.
@@ -73,7 +76,7 @@ impl Counted {
             }
         }
         let content = treebank.finalize().as_bytes().to_vec();
-        Ok(Self { label_counts, per_word, rejected_edges, left_out, groups, documents, content })
+        Ok(Self { labels, label_counts, per_word, rejected_edges, left_out, groups, documents, content })
     }
 
     /// The number of edges.
@@ -93,7 +96,7 @@ impl Counted {
             class_counts: self.label_counts.clone(),
             groupings: numbering.counts(),
             contrasts: self.rejected_edges,
-            attachment: to_json("the names of groups", &numbering.into_names())?.into_bytes(),
+            attachment: to_json("the names of groups", &numbering.into_names(self.labels.brought()))?.into_bytes(),
             model: model.fingerprint()?.to_vec(),
             content: self.content.clone(),
             graph: GraphSpec::default(),
@@ -109,8 +112,7 @@ impl Counted {
         tell: &(dyn Fn(Step) + Sync),
         mut added: impl FnMut(u32, [&[f32]; 2]),
     ) -> Result<()> {
-        let vocabulary = &model.tables.vocabulary;
-        let label = |sentence: usize, word: usize| vocabulary.label(&sentences[sentence].words()[word].label);
+        let label = |sentence: usize, word: usize| self.labels.number(&sentences[sentence].words()[word].label);
         let (heads_model, labels_model) = (model.heads.edges.frozen()?, model.labels.edges.frozen()?);
         let support = match self.per_word {
             0 => None,
@@ -119,7 +121,7 @@ impl Counted {
         let rivals = support.as_ref().map(|support| Rivals { support, per_word: self.per_word });
         for (chunk, part) in sentences.chunks(CHUNK).enumerate() {
             tell(Step::Encoding { done: chunk * CHUNK, total: sentences.len() });
-            let numbered = model.pretrained.number(vocabulary, part)?;
+            let numbered = model.pretrained.number(&model.tables.vocabulary, part)?;
             let heads: Vec<&[usize]> = numbered.iter().map(|sentence| sentence.heads.as_slice()).collect();
             let models = [&heads_model, &labels_model];
             let (vectors, wrong) = edges_and_rivals(&models, model.config.share_encoder, &numbered, &heads, rivals)?;

@@ -53,10 +53,14 @@ pub(crate) fn prefix(sent_id: &str, parts: usize) -> &str {
     &sent_id[..cut.unwrap_or(sent_id.len())]
 }
 
-/// The names of the groups of each grouping. A group's number is its index.
+/// The names that the numbers of a segment stand for: the groups of each grouping, and labels that the model was not
+/// trained with. A group's number is its index.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct GroupNames {
     names: Vec<Vec<String>>,
+    /// All such labels that the index had when the segment was written.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) labels: Vec<String>,
 }
 
 impl GroupNames {
@@ -166,8 +170,8 @@ impl Numbering {
     }
 
     /// The names, after all sentences are added. Sentences have none here: their own records hold their `sent_id`.
-    pub(super) fn into_names(self) -> GroupNames {
-        self.names
+    pub(super) fn into_names(self, labels: &[String]) -> GroupNames {
+        GroupNames { labels: labels.to_vec(), ..self.names }
     }
 
     /// Numbers as if so many sentences came before.
@@ -213,6 +217,6 @@ mod tests {
         assert_eq!(first[1][dependent], second[1][dependent]);
         assert_ne!(first[0][Grouping::Sentence.place()], second[0][Grouping::Sentence.place()]);
         assert_eq!(numbering.counts(), [1, 1, 2, 2, 1]);
-        assert_eq!(numbering.into_names().of(Grouping::Head), ["ROOT"]);
+        assert_eq!(numbering.into_names(&[]).of(Grouping::Head), ["ROOT"]);
     }
 }

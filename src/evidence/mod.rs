@@ -6,18 +6,22 @@
 
 mod build;
 mod change;
+mod checks;
 mod compare;
 mod contributions;
 mod density;
 mod edges;
 mod encode;
 mod groups;
+mod labels;
 mod lookup;
 mod nearest;
 mod record;
 mod regroup;
 mod scores;
 mod side;
+mod treebanks;
+mod upkeep;
 mod weigh;
 
 pub use build::{Built, Step};
@@ -28,6 +32,7 @@ pub(crate) use groups::{Grouping, prefix};
 pub(crate) use nearest::Neighbors;
 pub use record::{Edge, EdgeId, Source, TrainingSentence, TrainingWord};
 pub(crate) use side::Side;
+pub(crate) use treebanks::shown as treebank_name;
 pub(crate) use weigh::{Weighed, Weighing};
 
 pub use citree_index::{LogEntry, SegmentFacts};
@@ -142,10 +147,12 @@ impl Evidence {
 
     /// The number of counted edges that a side is compared with.
     pub(crate) fn count(&self, side: &Side) -> u64 {
-        match side.label {
-            Some(label) => self.counts.get(label as usize).copied().unwrap_or(0),
-            None => self.len(),
-        }
+        side.label.map_or_else(|| self.len(), |label| self.count_of_label(label))
+    }
+
+    /// The number of counted edges of a label.
+    pub(crate) fn count_of_label(&self, label: u32) -> u64 {
+        self.counts.get(label as usize).copied().unwrap_or(0)
     }
 
     /// The numbers of the edges that a side is compared with, including those left out.

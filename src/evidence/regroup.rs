@@ -17,19 +17,16 @@ impl Regrouped {
     }
 }
 
-/// Numbers the groups of the segments from a place on, by name. `sentences` is the number of sentences taken in.
-pub(super) fn regrouped(index: &Index, first: usize, sentences: u32) -> (Numbering, Regrouped) {
+/// Numbers the groups of the segments at some places, by name. `sentences` is the number of sentences taken in.
+pub(super) fn regrouped(index: &Index, places: &[usize], sentences: u32) -> (Numbering, Regrouped) {
     let mut numbering = Numbering::after(sentences);
     let mut numbers = HashMap::new();
-    if first == index.segments().len() {
+    if places.is_empty() {
         return (numbering, Regrouped(numbers));
     }
     // Only groups that still have an edge get a number.
     let mut used: [BTreeSet<u32>; Grouping::ALL.len()] = Default::default();
-    for edge in (0..index.manifest().records as u32).rev() {
-        if index.segment_of(edge).is_none_or(|segment| segment < first) {
-            break;
-        }
+    for edge in places.iter().flat_map(|place| index.records_in(*place)) {
         for (place, used) in used.iter_mut().enumerate().filter(|(place, _)| *place != Grouping::Sentence.place()) {
             used.extend(index.group(place, edge));
         }

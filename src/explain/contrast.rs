@@ -56,8 +56,8 @@ impl Explainer {
         }
         let asked = match label {
             None => None,
-            Some(name) => match self.parser.tables().vocabulary.label(name) {
-                Some(label) => Some(label),
+            Some(name) => match self.parser.label(name) {
+                Some(label) => Some(label as u32),
                 None => return refuse(format!("no label {name}; there are {}", self.parser.labels().join(", "))),
             },
         };
@@ -101,7 +101,7 @@ impl Explainer {
     ) -> Result<Option<Contrast>> {
         let edge = self.parser.sides(Task::Labels, analysis, &[(dependent, head)])?;
         let chosen = match head == analysis.parse.heads[dependent] {
-            true => self.parser.tables().vocabulary.label(&analysis.parse.labels[dependent]).unwrap_or_default(),
+            true => self.parser.label(&analysis.parse.labels[dependent]).unwrap_or_default() as u32,
             false => {
                 let scores = self.evidence.label_scores(self.parser.by(), &edge)?;
                 let scores: Vec<f32> = scores.iter().flatten().map(|&score| score as f32).collect();

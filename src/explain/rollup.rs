@@ -18,6 +18,8 @@ const REJECTED: &str = "(rejected)";
 pub enum By {
     /// The label of the training edge.
     Label,
+    /// The treebank of its sentence.
+    Treebank,
     /// The document of its sentence.
     Document,
     /// The first so many parts of the `sent_id` of its sentence; one is the genre in many treebanks.
@@ -35,7 +37,7 @@ impl By {
             Self::Label => None,
             Self::Document => Some(Grouping::Document),
             Self::Prefix(1) => Some(Grouping::Genre),
-            Self::Prefix(_) => Some(Grouping::Sentence),
+            Self::Prefix(_) | Self::Treebank => Some(Grouping::Sentence),
             Self::Dependent => Some(Grouping::Dependent),
             Self::Head => Some(Grouping::Head),
         }
@@ -46,6 +48,7 @@ impl std::fmt::Display for By {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Label => f.write_str("label"),
+            Self::Treebank => f.write_str("treebank"),
             Self::Document => f.write_str("document"),
             Self::Prefix(1) => f.write_str("genre"),
             Self::Prefix(parts) => write!(f, "prefix:{parts}"),
@@ -61,12 +64,13 @@ impl std::str::FromStr for By {
         let parts = |text: &str| text.parse().ok().filter(|parts| *parts > 0).map(Self::Prefix);
         match name {
             "label" => Ok(Self::Label),
+            "treebank" => Ok(Self::Treebank),
             "document" => Ok(Self::Document),
             "genre" => Ok(Self::Prefix(1)),
             "dependent" => Ok(Self::Dependent),
             "head" => Ok(Self::Head),
             _ => name.strip_prefix("prefix:").and_then(parts).ok_or_else(|| {
-                "there are label, document, genre, prefix:N (the first N parts of a sent_id), dependent and head"
+                "there are label, treebank, document, genre, prefix:N (the first N parts of a sent_id), dependent and head"
                     .to_string()
             }),
         }
@@ -111,8 +115,8 @@ impl Explainer {
                 parts.entry(group).or_default()[place] += part;
             }
         }
-        if let By::Prefix(depth @ 2..) = by {
-            return self.named(by, self.by_prefix(parts, depth)?, rival.is_some(), |name| Ok(name.clone()));
+        if let By::Prefix(2..) | By::Treebank = by {
+            return self.named(by, self.by_sentence(by, parts)?, rival.is_some(), |name| Ok(name.clone()));
         }
         let parts: Vec<(u32, [f64; 2])> = parts.into_iter().collect();
         let name = |group: &u32| -> Result<String> {
@@ -158,10 +162,14 @@ impl Explainer {
         Ok(RollUp { by: by.to_string(), evidence, margin, groups })
     }
 
-    fn by_prefix(&self, sentences: BTreeMap<u32, [f64; 2]>, depth: usize) -> Result<Vec<(String, [f64; 2])>> {
+    /// Adds up the parts of sentences that have the same treebank or prefix.
+    fn by_sentence(&self, by: By, sentences: BTreeMap<u32, [f64; 2]>) -> Result<Vec<(String, [f64; 2])>> {
         let mut parts: BTreeMap<String, [f64; 2]> = BTreeMap::new();
         for (sentence, [own, other]) in sentences {
-            let name = prefix(self.edges().sentence(sentence)?.sent_id, depth).to_string();
+            let name = match by {
+                By::Prefix(depth) => prefix(self.edges().sentence(sentence)?.sent_id, depth).to_string(),
+                _ => self.edges().treebank_name(sentence).to_string(),
+            };
             let sums = parts.entry(name).or_default();
             *sums = [sums[0] + own, sums[1] + other];
         }

@@ -72,7 +72,7 @@ pub fn total(
 ) -> Result<f64> {
     let parser = explainer.parser();
     let task = if label.is_some() { Task::Labels } else { Task::Heads };
-    let label = label.and_then(|label| parser.tables().vocabulary.label(label));
+    let label = label.and_then(|label| Some(parser.label(label)? as u32));
     let side = Side::new(task, parser.vectors(task, analysis, &[edge])?, label);
     evidence.total(parser.by(), &side)
 }

@@ -74,9 +74,9 @@ impl Parser {
         for word in 1..n {
             let head = analysis.parse.heads[word];
             of_heads[word] = self.head_probability(analysis.scores_of_heads(word), word, head);
-            if let Some(label) = self.tables().vocabulary.label(&analysis.parse.labels[word]) {
+            if let Some(label) = self.label(&analysis.parse.labels[word]) {
                 let scores = analysis.scores_of_labels(word, labels);
-                of_labels[word] = self.label_probability(scores, head, label as usize);
+                of_labels[word] = self.label_probability(scores, head, label);
             }
         }
         analysis.parse.head_probabilities = of_heads;
@@ -120,6 +120,7 @@ impl Parser {
         let scores = self.evidence()?.label_scores(&self.by, &sides)?;
         self.keep(Task::Labels, analysis, &edges, sides)?;
         analysis.label_scores = scores.iter().flatten().map(|&score| score as f32).collect();
+        self.exclude_empty(&mut analysis.label_scores);
         let names = self.labels();
         for (word, head) in edges {
             let scores = analysis.scores_of_labels(word, names.len());

@@ -163,12 +163,12 @@ impl Parser {
     /// The label decision: in a tree, `root` is allowed for the edge from ROOT and for no other.
     fn label_decision(&self, analysis: &Analysis, word: usize) -> Option<Decision> {
         let (scores, head) = (analysis.scores_of_labels(word, self.labels().len()), analysis.parse.heads[word]);
-        let chosen = self.tables().vocabulary.label(&analysis.parse.labels[word])?;
-        let allowed = (0..scores.len()).filter(|&label| self.allows_label(label, head) || label == chosen as usize);
+        let chosen = self.label(&analysis.parse.labels[word])?;
+        let allowed = (0..scores.len()).filter(|&label| self.allows_label(label, head) || label == chosen);
         let candidate = |label: usize| {
             Candidate::new(Choice::Label(label as u32), scores[label], self.label_probability(scores, head, label))
         };
-        Decision::new(word, head, allowed.map(candidate).collect(), Choice::Label(chosen))
+        Decision::new(word, head, allowed.map(candidate).collect(), Choice::Label(chosen as u32))
     }
 }
 

@@ -24,9 +24,17 @@ impl Parser {
 
     /// Whether the decoder allows a label for an edge from this head.
     pub(super) fn allows_label(&self, label: usize, head: usize) -> bool {
-        match (self.decode, self.root) {
+        let fits = match (self.decode, self.root) {
             (Decode::Tree, Some(root)) => (label == root) == (head == 0) || self.labels().len() == 1,
             _ => true,
+        };
+        fits && !self.empty_labels.contains(&label)
+    }
+
+    /// Marks labels of which no training edge is left, so that none is chosen: nothing could be cited for it.
+    pub(super) fn exclude_empty(&self, scores: &mut [f32]) {
+        for scores in scores.chunks_exact_mut(self.labels().len().max(1)) {
+            self.empty_labels.iter().for_each(|label| scores[*label] = f32::NEG_INFINITY);
         }
     }
 

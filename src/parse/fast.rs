@@ -48,12 +48,13 @@ impl Parser {
             matrices.push(matrix);
         }
         let heads: Vec<&[usize]> = parses.iter().map(|parse| parse.heads.as_slice()).collect();
-        let names = self.tables.vocabulary.labels();
+        let names = self.labels();
         let label_encoded = match self.shared {
             true => self.labels.encode_from(&states, &packed)?,
             false => self.labels.encode(&packed)?,
         };
-        let scores = self.labels.label_scores(&label_encoded, &heads)?;
+        let mut scores = self.labels.label_scores(&label_encoded, &heads)?;
+        self.exclude_empty(&mut scores);
         let mut rest = scores.as_slice();
         let mut analyses = Vec::with_capacity(batch.len());
         let states = encoded.by_sentence()?.into_iter().zip(label_encoded.by_sentence()?);

@@ -65,8 +65,12 @@ pub struct Parser {
     heads: Scorer,
     labels: Scorer,
     decode: Decode,
+    /// The labels it can predict.
+    label_names: Arc<[String]>,
     /// The number of the label `root`, if the treebank has it.
     root: Option<usize>,
+    /// Labels of which no training edge is left.
+    empty_labels: Vec<usize>,
     by: Weighing,
     measured: Arc<MeasuredRules>,
     /// The training edges that decide; `None` for a bundle without an index.
@@ -129,6 +133,9 @@ impl Parser {
             false => Arc::new(MeasuredRules { own: measured.own.clone(), measured: Vec::new() }),
         };
         let by = Weighing { rule: Rule::sum(), scale: Scale { factor, aggregate }, exact: settings.exact };
+        let known = model.tables.vocabulary.labels();
+        let label_names: Arc<[String]> = evidence.as_ref().map_or(known, |evidence| evidence.edges().labels()).into();
+        let count = |label: usize| evidence.as_ref().map_or(1, |evidence| evidence.count_of_label(label as u32));
         let parser = Self {
             tables: model.tables.clone(),
             pretrained: model.pretrained.clone(),
@@ -137,7 +144,9 @@ impl Parser {
             heads,
             labels,
             decode: settings.decode,
-            root: model.tables.vocabulary.labels().iter().position(|label| label == "root"),
+            root: label_names.iter().position(|label| label == "root"),
+            empty_labels: (0..label_names.len()).filter(|label| count(*label) == 0).collect(),
+            label_names,
             by,
             measured,
             evidence,
@@ -197,7 +206,12 @@ impl Parser {
 
     /// The labels it can predict. A label's number is its index.
     pub fn labels(&self) -> &[String] {
-        self.tables.vocabulary.labels()
+        &self.label_names
+    }
+
+    /// The number of a label, if it can predict it.
+    pub(crate) fn label(&self, name: &str) -> Option<usize> {
+        self.labels().iter().position(|label| label == name)
     }
 
     pub(crate) fn tables(&self) -> &Tables {

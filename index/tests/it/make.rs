@@ -104,7 +104,7 @@ impl Data {
         change.remove_source(2);
         let class_counts = (0..self.classes).map(|class| (0..10).filter(|i| i % self.classes == class).count() as u64);
         let spec = Spec { class_counts: class_counts.collect(), groupings: vec![2, 7], contrasts: 1, ..self.spec() };
-        let mut addition = change.add("added", spec, 1, Some(whole), &|_, group, _| group).unwrap();
+        let mut addition = change.add("added", spec, &[], Some(whole), &|_, group, _| group).unwrap();
         let segment = addition.segment();
         for number in 0..2 {
             assert_eq!(segment.add_source(&Self::source(100 + number)).unwrap(), number);

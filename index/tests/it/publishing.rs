@@ -32,11 +32,11 @@ fn a_change_that_is_not_published_leaves_the_folder_as_it_was() {
     drop(removal);
     let added = some_sources(20..25);
     let begun = Change::begin(folder.path()).unwrap();
-    let mut addition = begun.add("x", spec(&added, 0, Metric::Cosine), 1, Some(key), &|_, group, _| group).unwrap();
+    let mut addition = begun.add("x", spec(&added, 0, Metric::Cosine), &[], Some(key), &|_, group, _| group).unwrap();
     added[0].write(addition.segment());
     drop(addition);
     let begun = Change::begin(folder.path()).unwrap();
-    let missing = begun.add("x", spec(&added, 0, Metric::Cosine), 1, Some(key), &|_, group, _| group).unwrap();
+    let missing = begun.add("x", spec(&added, 0, Metric::Cosine), &[], Some(key), &|_, group, _| group).unwrap();
     assert!(matches!(missing.publish(note("too few records"), &|_| {}), Err(Error::Input { .. })));
     assert_eq!(folders(folder.path()), ["gen-000001"]);
     assert_eq!(Index::open(folder.path()).unwrap().manifest().sources, 20);
@@ -93,7 +93,8 @@ fn a_change_costs_nothing_of_the_segments_that_stay_and_a_merge_frees_them() {
     let mut merge = Change::begin(folder.path()).unwrap();
     merge.forget_before();
     let regroup = |grouping: usize, group: u32, source: u32| if grouping == 0 { source } else { group % 4 };
-    let merge = merge.add("all", spec(&[], 60, Metric::Cosine), 0, Some(key), &regroup).unwrap();
+    let places: Vec<usize> = (0..merge.index().segments().len()).collect();
+    let merge = merge.add("all", spec(&[], 60, Metric::Cosine), &places, Some(key), &regroup).unwrap();
     merge.publish(note("merged"), &|_| {}).unwrap();
     assert_eq!(folders(folder.path()), ["gen-000003", "seg-000003"]);
     let index = Index::open(folder.path()).unwrap();

@@ -85,9 +85,10 @@ pub fn change(folder: &Path, removed: &[String], added: &[Source], first: usize,
     if added.is_empty() && first >= change.index().segments().len() {
         return change.publish(note("removed"));
     }
-    let spec = spec(added, change.copied_sources(first), metric);
+    let places: Vec<usize> = (first..change.index().segments().len()).collect();
+    let spec = spec(added, change.copied_sources(&places), metric);
     let regroup = |grouping: usize, group: u32, source: u32| if grouping == 0 { source } else { group % 4 };
-    let mut addition = change.add("added", spec, first, Some(key), &regroup)?;
+    let mut addition = change.add("added", spec, &places, Some(key), &regroup)?;
     added.iter().for_each(|source| source.write(addition.segment()));
     addition.publish(note("changed"), &|_| {})
 }
