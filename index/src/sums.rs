@@ -35,9 +35,17 @@ impl Sums {
     /// # Panics
     /// If the class does not exist or the row has another number of dimensions.
     pub fn add(&mut self, class: usize, row: &[f32]) {
+        self.add_weighted(class, row, 1.0);
+    }
+
+    /// Adds a row times a weight to its class. It counts as one row.
+    ///
+    /// # Panics
+    /// As for [`add`](Self::add).
+    pub fn add_weighted(&mut self, class: usize, row: &[f32], weight: f64) {
         assert_eq!(row.len(), self.dims, "number of dimensions of a row");
         let sum = &mut self.sums[class * self.dims..][..self.dims];
-        sum.iter_mut().zip(row).for_each(|(sum, &value)| *sum += f64::from(value));
+        sum.iter_mut().zip(row).for_each(|(sum, &value)| *sum += weight * f64::from(value));
         self.counts[class] += 1;
     }
 

@@ -7,6 +7,7 @@ use super::input::Input;
 use super::machine::Machine;
 use super::parse::decode;
 use super::rule::RuleOptions;
+use super::treebanks::TreebankOptions;
 use crate::bundle::Bundle;
 use crate::explain::{Answer, By, Change, Expected, Explainer, Options, Question, html};
 use crate::parse::{Decode, Settings};
@@ -30,6 +31,7 @@ Examples:
   citree explain en.citree one.conllu --why-not 4:2      why is 2 not the head?
   citree explain en.citree one.conllu --flip             what has to be missing?
   citree explain en.citree one.conllu --without weblog   without some sentences
+  citree explain en.citree one.conllu --by treebank --weight gum=0.5
   citree explain en.citree dev.conllu --format html > dev.html
 
 Each edge has two decisions: its head and its label. For each, the text shows the training edges most \
@@ -70,7 +72,7 @@ pub(super) struct Args {
     /// Why not this head, or this label: the training edges for and against it; may be given several times
     #[arg(long, value_name = "WORD:HEAD[:LABEL]")]
     why_not: Vec<Expected>,
-    /// Leave training sentences out: a sent_id, the beginning of some, or a file with one a line
+    /// Leave training sentences out: a sent_id, a treebank, the beginning of some sent_ids, or a file with one a line
     #[arg(long, value_name = "SENTENCES")]
     without: Vec<String>,
     /// Find a smallest set of training edges, and one of sentences, without which each decision would change
@@ -81,6 +83,8 @@ pub(super) struct Args {
     decode: Decode,
     #[command(flatten)]
     rule: RuleOptions,
+    #[command(flatten)]
+    treebanks: TreebankOptions,
     #[command(flatten)]
     machine: Machine,
 }
@@ -93,7 +97,8 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
     }
     let rule = args.rule.rule()?;
     let device = args.machine.start()?;
-    let settings = Settings { decode: args.decode, aggregate: None, rule, exact: args.exact };
+    let settings = Settings { decode: args.decode, rule, exact: args.exact, ..Settings::default() };
+    let settings = args.treebanks.choose(settings);
     let mut explainer = Bundle::open_on(&args.bundle, &device)?.explainer_with(&settings)?;
     let mut whole = None;
     if !args.without.is_empty() {

@@ -24,6 +24,7 @@ mod rule;
 mod serve;
 mod shell;
 mod train;
+mod treebanks;
 mod verify;
 
 use clap::{Parser, Subcommand};

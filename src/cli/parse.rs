@@ -6,6 +6,7 @@ use super::machine::Machine;
 use super::progress::sentence_counter;
 use super::recipe::aggregate;
 use super::rule::RuleOptions;
+use super::treebanks::TreebankOptions;
 use crate::bundle::Bundle;
 use crate::config::Aggregate;
 use crate::parse::{Decode, Parser, Settings};
@@ -51,6 +52,8 @@ pub(super) struct Args {
     #[command(flatten)]
     rule: RuleOptions,
     #[command(flatten)]
+    treebanks: TreebankOptions,
+    #[command(flatten)]
     machine: Machine,
 }
 
@@ -67,6 +70,7 @@ pub(super) fn decode(name: &str) -> Result<Decode, String> {
 pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let settings =
         Settings { decode: args.decode, aggregate: args.aggregate, rule: args.rule.rule()?, ..Settings::default() };
+    let settings = args.treebanks.choose(settings);
     let device = args.machine.start()?;
     let parser = Bundle::open_on(&args.bundle, &device)?.parser_with(&settings)?;
     let mut output = Output {

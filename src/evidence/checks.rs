@@ -77,9 +77,9 @@ pub(super) fn name(name: &str) -> Result<()> {
     let fits = |c: char| c.is_alphanumeric() || "-_.".contains(c);
     match !name.is_empty() && name.len() <= 64 && name.chars().all(fits) {
         true => Ok(()),
-        false => Err(refused(format!(
-            "`{name}` cannot name a treebank; use up to 64 letters, digits, `-`, `_` and `.`"
-        ))),
+        false => {
+            Err(refused(format!("`{name}` cannot name a treebank; use up to 64 letters, digits, `-`, `_` and `.`")))
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! Comparing edge vectors with every training edge: similarities, cached with the side, and the most similar edges.
 
+use super::similar::Similar;
 use super::{EdgeId, Evidence, Side, Weighing};
 use crate::error::Result;
 use crate::task::Task;
@@ -89,26 +90,13 @@ impl Evidence {
     }
 
     /// The similarities of a side's edge to the accepted edges in its range that count.
-    pub(super) fn counted_similarities<'a>(&self, side: &'a Side) -> Result<Cow<'a, [f32]>> {
+    pub(super) fn counted_similarities<'a>(&self, side: &'a Side) -> Result<Similar<'a>> {
         Ok(self.counted_of(self.similarities(side)?, self.range(side), EdgeId::Accepted))
     }
 
     /// The similarities of a side's edge to the rejected edges that count.
-    pub(super) fn counted_rejected<'a>(&self, side: &'a Side) -> Result<Cow<'a, [f32]>> {
+    pub(super) fn counted_rejected<'a>(&self, side: &'a Side) -> Result<Similar<'a>> {
         Ok(self.counted_of(Cow::Borrowed(self.rejected_similarities(side)?), 0.., EdgeId::Rejected))
-    }
-
-    fn counted_of<'a>(
-        &self,
-        all: Cow<'a, [f32]>,
-        numbers: impl Iterator<Item = u32>,
-        edge: fn(u32) -> EdgeId,
-    ) -> Cow<'a, [f32]> {
-        if !self.is_partial() {
-            return all;
-        }
-        let counted = numbers.zip(all.iter()).filter(|(number, _)| self.counts(edge(*number)));
-        Cow::Owned(counted.map(|(_, &similarity)| similarity).collect())
     }
 
     /// Compares several sides of one task with all training edges in one pass per kind, and caches the similarities.

@@ -38,7 +38,9 @@ impl Evidence {
             EdgeId::Accepted(number) => self.range(side).contains(&number) && self.counts(edge),
             EdgeId::Rejected(_) => self.counts(edge),
         };
-        let part = similarity.filter(|_| counted).map_or(0.0, |own| rule.contribution(own, &weighed.context));
+        let part = similarity
+            .filter(|_| counted)
+            .map_or(0.0, |own| self.weight(edge) * rule.contribution(own, &weighed.context));
         Ok(if matches!(edge, EdgeId::Rejected(_)) { -part } else { part })
     }
 
@@ -50,8 +52,9 @@ impl Evidence {
             self.compare(&[&side.with_label(None)])?;
         }
         let context = self.weigh(by, side)?.context;
-        let accepted = |edge, similarity| (EdgeId::Accepted(edge), rule.contribution(similarity, &context));
-        let rejected = |edge, similarity| (EdgeId::Rejected(edge), -rule.contribution(similarity, &context));
+        let part = |edge: EdgeId, similarity| (edge, self.weight(edge) * rule.contribution(similarity, &context));
+        let accepted = |edge, similarity| part(EdgeId::Accepted(edge), similarity);
+        let rejected = |edge, similarity| (EdgeId::Rejected(edge), -part(EdgeId::Rejected(edge), similarity).1);
         if let Some(count) = rule.neighbors() {
             let found = self.neighbors(by, count, side)?;
             let own = if side.label.is_some() { self.of_label(side, &found.accepted) } else { found.accepted };

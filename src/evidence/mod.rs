@@ -20,9 +20,11 @@ mod record;
 mod regroup;
 mod scores;
 mod side;
+mod similar;
 mod treebanks;
 mod upkeep;
 mod weigh;
+mod weights;
 
 pub use build::{Built, Step};
 pub(crate) use build::{REJECTED, build};
@@ -37,6 +39,7 @@ pub(crate) use weigh::{Weighed, Weighing};
 
 pub use citree_index::{LogEntry, SegmentFacts};
 
+use crate::config::Aggregate;
 use crate::task::Task;
 use citree_index::Ranges;
 use citree_index::sums::Sums;
@@ -56,6 +59,10 @@ pub struct Evidence {
     rejected: u64,
     /// Which accepted and which rejected edges are left out; empty if none are.
     left_out: [Vec<bool>; 2],
+    /// The weight of each treebank; empty if all count alike.
+    weights: Vec<f64>,
+    /// The weights of the counted edges of each label, added up.
+    weights_of_labels: Vec<f64>,
 }
 
 impl Evidence {
@@ -64,7 +71,9 @@ impl Evidence {
         let sums = Task::ALL.map(|task| OnceLock::from(edges.space(task).sums()));
         let counts = edges.space(Task::Heads).sums().counts().to_vec();
         let rejected = u64::from(edges.rejected());
-        Self { edges, counts, sums, total: OnceLock::new(), rejected, left_out: [Vec::new(), Vec::new()] }
+        let weights_of_labels = as_weights(&counts);
+        let (left_out, weights) = ([Vec::new(), Vec::new()], Vec::new());
+        Self { edges, counts, sums, total: OnceLock::new(), rejected, left_out, weights, weights_of_labels }
     }
 
     /// The same evidence without some edges, as if they had never been in the treebank. `left_out` receives each edge and
@@ -78,9 +87,12 @@ impl Evidence {
         let against: Vec<bool> = (0..self.edges.rejected()).map(|edge| goes(EdgeId::Rejected(edge))).collect();
         let rejected = against.iter().filter(|gone| !**gone).count() as u64;
         let left = |label| self.edges.index().records_of(label).filter(|edge| !gone[*edge as usize]).count() as u64;
-        let counts = (0..self.counts.len() as u32).map(left).collect();
+        let counts: Vec<u64> = (0..self.counts.len() as u32).map(left).collect();
         let (sums, total) = ([OnceLock::new(), OnceLock::new()], OnceLock::new());
-        Self { edges: self.edges.clone(), counts, sums, total, rejected, left_out: [gone, against] }
+        let (edges, weights_of_labels) = (self.edges.clone(), as_weights(&counts));
+        let left_out = [gone, against];
+        let fewer = Self { edges, counts, sums, total, rejected, left_out, weights: Vec::new(), weights_of_labels };
+        if self.has_weights() { fewer.with_weights(self.weights.clone()) } else { fewer }
     }
 
     /// The underlying index.
@@ -107,9 +119,9 @@ impl Evidence {
         self.left_out[kind].get(number as usize) != Some(&true)
     }
 
-    /// Whether some edges are left out.
+    /// Whether some edges are left out, or count for more than others.
     pub(crate) fn is_partial(&self) -> bool {
-        !self.left_out[0].is_empty()
+        !self.left_out[0].is_empty() || self.has_weights()
     }
 
     /// The sums of each label, added in index order, so that they equal the sums of an index of only these edges.
@@ -121,23 +133,31 @@ impl Evidence {
                 for edge in
                     self.edges.index().records_of(label as u32).filter(|edge| self.counts(EdgeId::Accepted(*edge)))
                 {
-                    space.row(edge).into_iter().for_each(|row| sums.add(label, row));
+                    let weight = self.weight(EdgeId::Accepted(edge));
+                    space.row(edge).into_iter().for_each(|row| sums.add_weighted(label, row, weight));
                 }
             }
             sums
         })
     }
 
-    /// The sums of the support of one task: one class for heads, one class per label for labels.
-    pub(crate) fn support(&self, task: Task) -> Sums {
-        match task {
-            Task::Labels => self.sums(task).clone(),
-            Task::Heads => {
-                let dims = self.sums(task).dims();
-                let total = self.total_sum().to_vec();
-                Sums::from_parts(dims, total, vec![self.len()]).unwrap_or_else(|| Sums::new(1, dims))
+    /// The sums of the support of one task: one class for heads, one class per label for labels. Where treebanks have
+    /// weights, they are such that the means are weighted means.
+    pub(crate) fn support(&self, task: Task, aggregate: Aggregate) -> Sums {
+        let sums = self.sums(task);
+        let (mut values, counts, weights) = match task {
+            Task::Labels => (sums.sums().to_vec(), self.counts.clone(), self.weights_of_labels.clone()),
+            Task::Heads => (self.total_sum().to_vec(), vec![self.len()], vec![self.weights_of_labels.iter().sum()]),
+        };
+        if self.has_weights() && aggregate == Aggregate::Mean {
+            let factors =
+                counts.iter().zip(weights).map(|(count, weight)| *count as f64 / weight.max(f64::MIN_POSITIVE));
+            for (sum, factor) in values.chunks_mut(sums.dims().max(1)).zip(factors) {
+                sum.iter_mut().for_each(|value| *value *= factor);
             }
         }
+        let classes = counts.len();
+        Sums::from_parts(sums.dims(), values, counts).unwrap_or_else(|| Sums::new(classes, sums.dims()))
     }
 
     /// The sum of all counted edges, for heads.
@@ -162,6 +182,10 @@ impl Evidence {
             None => Ranges::new(std::iter::once(0..self.edges.space(side.task).count() as u32)),
         }
     }
+}
+
+fn as_weights(counts: &[u64]) -> Vec<f64> {
+    counts.iter().map(|count| *count as f64).collect()
 }
 
 /// The sum over all classes, in order.

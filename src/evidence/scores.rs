@@ -1,7 +1,8 @@
 //! The scores of many candidates: heads of words, labels of edges.
 
-use super::weigh::{Weighing, all_weighed, similarities};
-use super::{Evidence, Side};
+use super::similar::Similar;
+use super::weigh::{Weighing, all_weighed};
+use super::{EdgeId, Evidence, Side};
 use crate::error::Result;
 use crate::rule::Totals;
 use crate::task::Task;
@@ -59,12 +60,13 @@ impl Evidence {
     fn label_votes(&self, by: &Weighing, edge: &Side, count: usize) -> Result<Vec<f64>> {
         let rule = by.rule.of(Task::Labels);
         let found = self.neighbors(by, count, edge)?;
-        let all = similarities(&found.accepted);
-        let context = self.voting(rule, self.context(by, edge)?, &all, &[], found.nearest());
+        let all = self.similar(&found.accepted, EdgeId::Accepted);
+        let context = self.voting(rule, self.context(by, edge)?, &all, &Similar::default(), found.nearest());
         let mut votes = vec![0.0; self.counts.len()];
         for hit in &found.accepted {
             let label = self.edges().record(hit.record).and_then(|edge| votes.get_mut(edge.label as usize));
-            label.into_iter().for_each(|votes| *votes += rule.contribution(hit.similarity, &context));
+            let part = self.weight(EdgeId::Accepted(hit.record)) * rule.contribution(hit.similarity, &context);
+            label.into_iter().for_each(|votes| *votes += part);
         }
         Ok(votes.iter().map(|&votes| rule.score(Totals { accepted: votes, rejected: 0.0 }, &context)).collect())
     }
@@ -74,7 +76,7 @@ impl Evidence {
         let rule = by.rule.of(side.task);
         if by.exact && rule.is_linear() {
             let context = self.context(by, side)?;
-            return Ok(all_weighed(rule, context, &self.counted_similarities(side)?, &[]).score);
+            return Ok(all_weighed(rule, context, &self.counted_similarities(side)?, &Similar::default()).score);
         }
         Ok(self.weigh(by, side)?.score)
     }

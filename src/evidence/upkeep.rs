@@ -25,7 +25,9 @@ impl EvidenceEditor<'_> {
     /// If another process changes the index, or the files cannot be written. Treebanks that were merged before stay so.
     pub fn merge(self, message: &str, tell: &(dyn Fn(Step) + Sync)) -> Result<Option<u64>> {
         let mut generation = None;
-        for name in treebanks::names(&self.begin()?.index().segments()) {
+        // Not kept open, because each change begins on its own.
+        let segments = self.begin()?.index().segments();
+        for name in treebanks::names(&segments) {
             generation = self.merge_treebank(&name, message, tell)?.or(generation);
         }
         Ok(generation)

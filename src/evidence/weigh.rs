@@ -1,12 +1,12 @@
 //! Weighs evidence by a rule: what the training edges contribute to a side, added up, and its score.
 
 use super::nearest::Neighbors;
-use super::{Evidence, Side};
+use super::similar::Similar;
+use super::{EdgeId, Evidence, Side};
 use crate::error::{Error, Result};
 use crate::rule::{Compared, Context, Rule, Scale, Scoring, Totals};
 use crate::task::Task;
 use citree_index::Hit;
-use std::borrow::Cow;
 
 /// A rule and the scale of a model: everything that turns similarities into scores.
 #[derive(Clone, Debug)]
@@ -78,7 +78,7 @@ impl Evidence {
         let accepted = self.counted_similarities(side)?;
         let rejected = match context.compared {
             Compared::Both => self.counted_rejected(side)?,
-            Compared::Accepted | Compared::Label => Cow::Borrowed(&[][..]),
+            Compared::Accepted | Compared::Label => Similar::default(),
         };
         Ok(all_weighed(by.rule.of(side.task), context, &accepted, &rejected))
     }
@@ -86,13 +86,14 @@ impl Evidence {
     /// The vote of these neighbours on a side.
     pub(crate) fn vote(&self, by: &Weighing, side: &Side, found: &Neighbors) -> Result<Weighed> {
         let rule = by.rule.of(side.task);
-        let [accepted, rejected] = [&found.accepted, &found.rejected].map(|hits| similarities(hits));
+        let accepted = self.similar(&found.accepted, EdgeId::Accepted);
+        let rejected = self.similar(&found.rejected, EdgeId::Rejected);
         let context = self.voting(rule, self.context(by, side)?, &accepted, &rejected, found.nearest());
-        let own: Vec<f32> = match side.label {
-            Some(_) => similarities(&self.of_label(side, &found.accepted)),
+        let own = match side.label {
+            Some(_) => self.similar(&self.of_label(side, &found.accepted), EdgeId::Accepted),
             None => accepted,
         };
-        Ok(weighed(rule, context, rule.total(&own, &context), rule.total(&rejected, &context)))
+        Ok(weighed(rule, context, own.total(rule, &context), rejected.total(rule, &context)))
     }
 
     /// What contributions to a side depend on, before anything is added up.
@@ -109,7 +110,7 @@ impl Evidence {
                            build it again with `citree index`";
             return Err(Error::Explanation { message: message.to_string() });
         }
-        Ok(Context { scale: by.scale, compared, count: self.count(side), nearest: 1.0, whole: 1.0 })
+        Ok(Context { scale: by.scale, compared, count: self.weight_of(side), nearest: 1.0, whole: 1.0 })
     }
 
     /// The context of a vote of these neighbours.
@@ -117,8 +118,8 @@ impl Evidence {
         &self,
         rule: &dyn Scoring,
         context: Context,
-        accepted: &[f32],
-        rejected: &[f32],
+        accepted: &Similar<'_>,
+        rejected: &Similar<'_>,
         nearest: f32,
     ) -> Context {
         // Without a division by the whole, scores of sides are compared directly, so the reference is fixed.
@@ -126,7 +127,7 @@ impl Evidence {
             Compared::Accepted => context,
             Compared::Both | Compared::Label => Context { nearest, ..context },
         };
-        Context { whole: rule.whole(accepted, rejected, &context), ..context }
+        with_whole(rule, context, accepted, rejected)
     }
 
     /// The neighbours that have the label of a side.
@@ -169,13 +170,23 @@ fn weighed(rule: &dyn Scoring, context: Context, accepted: f64, rejected: f64) -
 }
 
 /// A side to which all training edges of these similarities contribute.
-pub(super) fn all_weighed(rule: &dyn Scoring, context: Context, accepted: &[f32], rejected: &[f32]) -> Weighed {
-    let context = Context { whole: rule.whole(accepted, rejected, &context), ..context };
-    weighed(rule, context, rule.total(accepted, &context), rule.total(rejected, &context))
+pub(super) fn all_weighed(
+    rule: &dyn Scoring,
+    context: Context,
+    accepted: &Similar<'_>,
+    rejected: &Similar<'_>,
+) -> Weighed {
+    let context = with_whole(rule, context, accepted, rejected);
+    weighed(rule, context, accepted.total(rule, &context), rejected.total(rule, &context))
 }
 
-pub(super) fn similarities(hits: &[Hit]) -> Vec<f32> {
-    hits.iter().map(|hit| hit.similarity).collect()
+/// The context of contributions that are shares of all of these, if the rule gives shares.
+fn with_whole(rule: &dyn Scoring, context: Context, accepted: &Similar<'_>, rejected: &Similar<'_>) -> Context {
+    if !rule.gives_shares(context.compared) {
+        return context;
+    }
+    let whole = accepted.total(rule, &context) + rejected.total(rule, &context);
+    Context { whole: whole.max(f64::MIN_POSITIVE), ..context }
 }
 
 /// The dot product of a sum and a row, in independent lanes that vectorise.

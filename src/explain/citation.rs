@@ -66,7 +66,7 @@ impl Explainer {
         let (chosen, weighed) = weights.chosen;
         let rule = self.rule().of(chosen.task);
         // A neighbour with another label takes part in the vote, though it contributes nothing to this label.
-        let part = rule.contribution(similarity, &weighed.context);
+        let part = self.evidence.weight(edge) * rule.contribution(similarity, &weighed.context);
         let [own, other] = weights.parts(self, edge)?;
         let margin_share = weights.margin.map(|margin| share(own - other, margin));
         Ok(Citation { share: share(part, weights.all), margin_share, ..self.cited(edge, similarity)? })

@@ -8,7 +8,7 @@ mod totals;
 mod votes;
 
 use super::Explainer;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::evidence::{EdgeId, Evidence, Side, Weighing};
 use crate::parse::{Analysis, Choice, Decision};
 use crate::rule::Compared;
@@ -89,8 +89,16 @@ fn by_kind<S: Serializer>(edges: &[EdgeId], serializer: S) -> std::result::Resul
 
 impl Explainer {
     /// What has to be removed to change the decisions about a word.
+    ///
+    /// # Errors
+    /// If treebanks have weights: then fewer edges of one can do what more of another do, and no smallest set is known.
     pub fn flip(&self, analysis: &Analysis, dependent: usize) -> Result<Flip> {
         self.parser.require_instances()?;
+        if self.evidence.has_weights() {
+            let message = "flip sets are found only where all treebanks count alike; leave the weights out, or choose \
+                           treebanks with --from";
+            return Err(Error::Explanation { message: message.to_string() });
+        }
         let Some([attachment, labelling]) = self.parser.decisions(analysis, &[dependent])?.pop() else {
             return Ok(Flip { dependent, head: None, label: None, forced: false, ended_early: Vec::new() });
         };

@@ -66,7 +66,7 @@ impl Bundle {
 
     /// An explainer with custom settings.
     pub fn explainer_with(&self, settings: &Settings) -> Result<Explainer> {
-        Explainer::new(self, Arc::new(Evidence::new(self.index()?.clone())), settings)
+        Explainer::new(self, self.evidence_for(settings)?, settings)
     }
 }
 

@@ -27,7 +27,8 @@ pub(crate) fn changes(with: &Parse, without: &Parse) -> Vec<Change> {
 }
 
 impl Explainer {
-    /// The numbers of the training sentences with these names. A name is a `sent_id` or a prefix of several.
+    /// The numbers of the training sentences with these names. A name is a `sent_id`, a treebank, or a prefix of
+    /// several `sent_id`s.
     pub fn sentences_named(&self, names: &[String]) -> Result<HashSet<u32>> {
         let edges = self.edges();
         let ids: Vec<&str> =
@@ -38,7 +39,10 @@ impl Explainer {
                 let message = "a name of training sentences is empty; it would stand for all of them".to_string();
                 return Err(Error::Explanation { message });
             }
-            let whole: Vec<u32> = (0..).zip(&ids).filter(|(_, id)| *id == name).map(|(number, _)| number).collect();
+            let mut whole: Vec<u32> = (0..).zip(&ids).filter(|(_, id)| *id == name).map(|(number, _)| number).collect();
+            if let (true, Ok(treebank)) = (whole.is_empty(), edges.treebank(name)) {
+                whole.extend((0..edges.sentences()).filter(|number| edges.treebank_of(*number) == Some(treebank)));
+            }
             let some = || (0..).zip(&ids).filter(|(_, id)| id.starts_with(name.as_str())).map(|(number, _)| number);
             let before = found.len();
             if whole.is_empty() {
@@ -49,7 +53,7 @@ impl Explainer {
             if found.len() == before && some().next().is_none() {
                 let example = ids.first().copied().unwrap_or("(none)");
                 let message = format!(
-                    "no training sentence has the sent_id `{name}` or one that begins so; they look like {example}"
+                    "no training sentence has the sent_id `{name}` or one that begins so, and no treebank is called so; sent_ids look like {example}"
                 );
                 return Err(Error::Explanation { message });
             }

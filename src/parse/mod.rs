@@ -43,6 +43,10 @@ pub struct Settings {
     pub rule: Option<Rule>,
     /// The paper's explainable mode: compare with every training edge one by one, for decisions and for citations.
     pub exact: bool,
+    /// The treebanks whose edges count; all if none is named.
+    pub treebanks: Vec<String>,
+    /// How many times an edge of a treebank counts, by the treebank's name; once if it has no weight here.
+    pub weights: Vec<(String, f64)>,
 }
 
 /// A parser ready to run. Cheap to clone, safe to share.
@@ -94,12 +98,19 @@ impl Bundle {
             None if !self.has_index() => Rule::sum(),
             None => self.rules().own.clone(),
         };
-        let evidence = match by_instances && (self.has_index() || !rule.is_linear() || settings.exact) {
-            true => Some(Arc::new(Evidence::new(self.index()?.clone()))),
+        let chosen = !settings.treebanks.is_empty() || !settings.weights.is_empty();
+        let evidence = match by_instances && (self.has_index() || !rule.is_linear() || settings.exact || chosen) {
+            true => Some(self.evidence_for(settings)?),
             false => None,
         };
         let settings = Settings { rule: Some(rule), ..settings.clone() };
         Parser::new(self.model(), evidence, self.rules().clone(), &settings, self.device())
+    }
+
+    /// The training edges that count under some settings.
+    pub(crate) fn evidence_for(&self, settings: &Settings) -> Result<Arc<Evidence>> {
+        let all = Evidence::new(self.index()?.clone());
+        Ok(Arc::new(all.of_treebanks(&settings.treebanks, &settings.weights)?))
     }
 }
 
@@ -116,8 +127,9 @@ impl Parser {
         let aggregate = settings.aggregate.unwrap_or(model.config.aggregate);
         let scorers = match (&evidence, system.inference) {
             (Some(evidence), Basis::Instances) => {
-                let scorer =
-                    |task, edges| Scorer::new(edges, support_rows(&evidence.support(task), aggregate, device)?);
+                let scorer = |task, edges| {
+                    Scorer::new(edges, support_rows(&evidence.support(task, aggregate), aggregate, device)?)
+                };
                 [scorer(Task::Heads, &model.heads.edges)?, scorer(Task::Labels, &model.labels.edges)?]
             }
             _ => [model.heads.scorer(aggregate, device)?, model.labels.scorer(aggregate, device)?],
@@ -212,10 +224,6 @@ impl Parser {
     /// The number of a label, if it can predict it.
     pub(crate) fn label(&self, name: &str) -> Option<usize> {
         self.labels().iter().position(|label| label == name)
-    }
-
-    pub(crate) fn tables(&self) -> &Tables {
-        &self.tables
     }
 
     /// How evidence becomes a score.

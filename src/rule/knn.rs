@@ -55,18 +55,16 @@ impl Scoring for Knn {
         true
     }
 
-    fn whole(&self, accepted: &[f32], rejected: &[f32], context: &Context) -> f64 {
-        match context.compared {
-            Compared::Both | Compared::Label => {
-                let votes = accepted.iter().chain(rejected).map(|&similarity| self.weight(similarity, context));
-                votes.sum::<f64>().max(f64::MIN_POSITIVE)
-            }
-            Compared::Accepted => self.neighbors.max(1) as f64,
-        }
+    fn gives_shares(&self, compared: Compared) -> bool {
+        compared != Compared::Accepted
     }
 
     fn contribution(&self, similarity: f32, context: &Context) -> f64 {
-        self.weight(similarity, context) / context.whole
+        let whole = match context.compared {
+            Compared::Both | Compared::Label => context.whole,
+            Compared::Accepted => self.neighbors.max(1) as f64,
+        };
+        self.weight(similarity, context) / whole
     }
 
     fn score(&self, totals: Totals, context: &Context) -> f64 {

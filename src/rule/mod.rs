@@ -49,10 +49,10 @@ pub trait Scoring: fmt::Debug + Send + Sync {
         false
     }
 
-    /// What all counted edges weigh together, if contributions are shares of that. `accepted` and `rejected` hold the
-    /// similarities of the counted edges. For a label, `accepted` holds those of all labels.
-    fn whole(&self, _accepted: &[f32], _rejected: &[f32], _context: &Context) -> f64 {
-        1.0
+    /// Whether contributions are shares of what all counted edges contribute, those of other labels included. Then
+    /// [`Context::whole`] is what they add up to where it is 1.
+    fn gives_shares(&self, _compared: Compared) -> bool {
+        false
     }
 
     /// The contribution of one training edge with this similarity. That of a rejected edge counts against the side.
@@ -113,9 +113,10 @@ pub struct Scale {
 
 impl Scale {
     /// The weight of each of `count` training edges.
-    pub fn share(&self, count: u64) -> f64 {
+    pub fn share(&self, count: f64) -> f64 {
         match self.aggregate {
-            Aggregate::Mean => 1.0 / (count.max(1) as f64),
+            Aggregate::Mean if count > 0.0 => 1.0 / count,
+            Aggregate::Mean => 1.0,
             Aggregate::Sum => 1.0,
         }
     }
@@ -139,11 +140,12 @@ pub struct Context {
     pub scale: Scale,
     /// Which training edges the side is compared with.
     pub compared: Compared,
-    /// The number of accepted edges that the side is compared with.
-    pub count: u64,
+    /// The number of accepted edges that the side is compared with. Where treebanks have weights, those of the edges added
+    /// up.
+    pub count: f64,
     /// The highest similarity of a counted edge, where few count. Weights are relative to it, so that none overflows.
     pub nearest: f32,
-    /// What the rule's [`whole`](Scoring::whole) returned.
+    /// What all counted edges contribute together, if contributions are shares of that; 1 otherwise.
     pub whole: f64,
 }
 

@@ -53,14 +53,8 @@ impl Scoring for Nca {
         true
     }
 
-    fn whole(&self, accepted: &[f32], rejected: &[f32], context: &Context) -> f64 {
-        match context.compared {
-            Compared::Both => {
-                let weights = accepted.iter().chain(rejected).map(|&similarity| self.weight(similarity, context));
-                weights.sum::<f64>().max(f64::MIN_POSITIVE)
-            }
-            Compared::Accepted | Compared::Label => 1.0,
-        }
+    fn gives_shares(&self, compared: Compared) -> bool {
+        compared == Compared::Both
     }
 
     fn contribution(&self, similarity: f32, context: &Context) -> f64 {

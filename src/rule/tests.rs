@@ -6,17 +6,25 @@ use super::*;
 const SCALE: Scale = Scale { factor: 64.0, aggregate: Aggregate::Mean };
 
 fn context(compared: Compared) -> Context {
-    Context { scale: SCALE, compared, count: 3, nearest: 0.9, whole: 1.0 }
+    Context { scale: SCALE, compared, count: 3.0, nearest: 0.9, whole: 1.0 }
 }
 
 fn rules() -> [Rule; 3] {
     [Rule::sum(), Rule::nca(64.0).unwrap(), Rule::knn(5).unwrap()]
 }
 
+/// The context of contributions that are shares, if the rule gives such.
+fn whole(rule: &dyn Scoring, accepted: &[f32], rejected: &[f32], context: Context) -> Context {
+    match rule.gives_shares(context.compared) {
+        true => Context { whole: rule.total(accepted, &context) + rule.total(rejected, &context), ..context },
+        false => context,
+    }
+}
+
 /// The totals and the score of a side with these similarities.
 fn weighed(rule: &dyn Scoring, accepted: &[f32], rejected: &[f32], compared: Compared) -> (Totals, f64) {
     let context = context(compared);
-    let context = Context { whole: rule.whole(accepted, rejected, &context), ..context };
+    let context = whole(rule, accepted, rejected, context);
     let totals = Totals { accepted: rule.total(accepted, &context), rejected: rule.total(rejected, &context) };
     (totals, rule.score(totals, &context))
 }
@@ -68,7 +76,7 @@ fn a_nearer_edge_for_a_head_raises_its_score_and_a_nearer_one_against_it_lowers_
             let rule = rule.of(Task::Heads);
             let nearest = accepted.iter().chain(rejected).copied().fold(f32::MIN, f32::max);
             let context = Context { nearest, ..context(Compared::Both) };
-            let context = Context { whole: rule.whole(accepted, rejected, &context), ..context };
+            let context = whole(rule, accepted, rejected, context);
             let totals = Totals { accepted: rule.total(accepted, &context), rejected: rule.total(rejected, &context) };
             rule.score(totals, &context)
         };
@@ -91,14 +99,14 @@ fn votes_for_labels_are_shares_of_all_neighbours() {
     let rule = rule.of(Task::Labels);
     let all = [0.9_f32, 0.9, 0.9, 0.9];
     let context = context(Compared::Label);
-    let context = Context { whole: rule.whole(&all, &[], &context), ..context };
+    let context = whole(rule, &all, &[], context);
     assert!((rule.total(&all[..3], &context) - 0.75).abs() < 1e-9);
     assert!((rule.total(&all, &context) - 1.0).abs() < 1e-9);
 }
 
 #[test]
 fn a_sum_instead_of_a_mean_grows_with_the_number_of_edges() {
-    let mean = Context { count: 100, ..context(Compared::Accepted) };
+    let mean = Context { count: 100.0, ..context(Compared::Accepted) };
     let summed = Context { scale: Scale { aggregate: Aggregate::Sum, ..SCALE }, ..mean };
     let rule = Rule::sum();
     let rule = rule.of(Task::Heads);

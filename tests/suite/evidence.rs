@@ -145,7 +145,7 @@ fn after_changes_a_bundle_decides_and_explains_as_one_that_is_indexed_anew() {
     bundle.evidence().merge("one index again", &|_| {}).unwrap();
     let merged = open(&sandbox, "t.citree");
     assert_eq!(citing(&merged), citing(&before_merge), "ids stay");
-    assert_eq!(merged.evidence().list().unwrap().len(), 1);
+    assert_eq!(merged.evidence().list().unwrap().len(), 2, "a part for each treebank");
     merged.verify().unwrap().unwrap();
     same(&merged, &anew(&sandbox, &left));
 

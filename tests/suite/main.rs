@@ -32,4 +32,5 @@ mod serve_under_load;
 mod server;
 mod trained;
 mod training;
+mod treebanks;
 mod what_is_needed;

@@ -147,7 +147,9 @@ impl Explainer {
             // Contributions to a mean are shares of the number of edges, which are fewer now.
             let grown = match contexts[at].compared {
                 Compared::Both => 1.0,
-                Compared::Accepted | Compared::Label => by.scale.share(left.edges) / by.scale.share(contexts[at].count),
+                Compared::Accepted | Compared::Label => {
+                    by.scale.share(left.edges as f64) / by.scale.share(contexts[at].count)
+                }
             };
             rule.score(Totals { accepted: left.totals.accepted * grown, ..left.totals }, &contexts[at])
         };

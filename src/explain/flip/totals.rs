@@ -55,7 +55,7 @@ impl Explainer {
         let rule = by.rule.of(chosen.task);
         let sorted = |side: &Side| -> Result<Vec<(EdgeId, f64)>> {
             let similarities = evidence.similarities(side)?;
-            let context = Context { count: 1, ..evidence.context(by, side)? };
+            let context = Context { count: 1.0, ..evidence.context(by, side)? };
             let all = evidence.range(side).map(EdgeId::Accepted).zip(similarities.iter().copied());
             let mut weights: Vec<(EdgeId, f64)> = all
                 .filter(|(edge, _)| evidence.counts(*edge))

@@ -5,6 +5,7 @@
 
 mod arguments;
 mod bert;
+mod evidence;
 mod explain;
 mod joint;
 mod ours;
@@ -38,10 +39,15 @@ fn main() -> anyhow::Result<ExitCode> {
         ["search" | "growth", "--help" | "-h"] => print(search::USAGE),
         ["explain", "--help" | "-h"] => print(explain::USAGE),
         ["bert", "--help" | "-h"] => print(bert::USAGE),
+        ["evidence", "--help" | "-h"] => print(evidence::USAGE),
         ["serve", "--help" | "-h"] => print(serve::USAGE),
         ["--help" | "-h"] => print(&usage()),
         ["bert", ref options @ ..] => {
             bert::run(&bert::Options::new(repository()?, options)?)?;
+            Ok(ExitCode::SUCCESS)
+        }
+        ["evidence", ref options @ ..] => {
+            evidence::run(&evidence::Options::new(options)?)?;
             Ok(ExitCode::SUCCESS)
         }
         ["explain", ref options @ ..] => {
@@ -76,7 +82,7 @@ fn main() -> anyhow::Result<ExitCode> {
 }
 
 fn usage() -> String {
-    [USAGE, bert::USAGE, search::USAGE, explain::USAGE, serve::USAGE].join("\n")
+    [USAGE, bert::USAGE, search::USAGE, explain::USAGE, evidence::USAGE, serve::USAGE].join("\n")
 }
 
 fn repository() -> anyhow::Result<&'static Path> {
