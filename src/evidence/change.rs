@@ -27,7 +27,7 @@ const MOST_TAKEN_IN: u64 = 1500;
 /// let corrected = citree::treebank::read_trees("corrected.conllu".as_ref())?;
 /// let changed = bundle.evidence().add(&corrected)?.remove(&["reviews-000123"]).commit("wrong heads of `only`")?;
 /// assert_eq!(changed.added, corrected.len());
-/// let explainer = citree::Bundle::open("en.citree")?.explainer()?; // cites the new sentences
+/// let explainer = bundle.refreshed()?.explainer()?; // cites the new sentences
 /// # Ok::<(), citree::Error>(())
 /// ```
 #[derive(Debug)]
@@ -37,6 +37,8 @@ pub struct EvidenceEditor<'a> {
     folder: PathBuf,
     name: String,
     who: String,
+    /// The generation that must be current.
+    generation: Option<u64>,
     added: Vec<Sentence>,
     /// Those of the added sentences that replace one.
     replaced: BTreeSet<String>,
@@ -65,6 +67,7 @@ impl<'a> EvidenceEditor<'a> {
             folder,
             name: ADDED.to_string(),
             who: who.unwrap_or_else(|| "unknown".to_string()),
+            generation: None,
             added: Vec::new(),
             replaced: BTreeSet::new(),
             removed: Vec::new(),
@@ -79,6 +82,12 @@ impl<'a> EvidenceEditor<'a> {
     /// Says who makes the change; by default the user of the system.
     pub fn by(self, who: &str) -> Self {
         Self { who: who.to_string(), ..self }
+    }
+
+    /// Makes the change only if this generation is still the current one. Otherwise it is refused, because somebody else
+    /// changed the evidence.
+    pub fn since(self, generation: u64) -> Self {
+        Self { generation: Some(generation), ..self }
     }
 
     /// Adds sentences with gold trees.
@@ -220,7 +229,11 @@ impl<'a> EvidenceEditor<'a> {
     fn begin(&self) -> Result<Change> {
         let change = Change::begin(&self.folder)?;
         change.index().require_model(&self.model.fingerprint()?)?;
-        Ok(change)
+        let found = change.index().generation();
+        match self.generation {
+            Some(expected) if expected != found => Err(Error::Stale { expected, found }),
+            _ => Ok(change),
+        }
     }
 
     fn note(&self, what: String, message: &str, content: &[u8]) -> Note {
@@ -281,8 +294,7 @@ impl<'a> EvidenceEditor<'a> {
             }
             let there = index.sources_of(sent_id.as_bytes(), TrainingSentence::key);
             if there.iter().any(|number| !gone.contains(number)) {
-                let how = "`citree evidence … replace` replaces it";
-                return Err(refused(format!("sentence {sent_id} is in the evidence already; {how}")));
+                return Err(refused(format!("sentence {sent_id} is in the evidence already; replace it instead")));
             }
         }
         Ok(())
