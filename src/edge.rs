@@ -70,8 +70,11 @@ impl EdgeModel {
         })
     }
 
-    /// The same model with detached tensors: no gradient is stored.
+    /// The same model with detached tensors: no gradient is stored. A frozen model is returned as it is.
     pub(crate) fn frozen(&self) -> Result<Self> {
+        if self.norm_factor.is_some() {
+            return Ok(self.clone());
+        }
         let transform = self.transform.detach();
         Ok(Self {
             encoder: self.encoder.frozen(),

@@ -158,6 +158,16 @@ pub enum Error {
         /// The reason, and the remedy.
         message: String,
     },
+    /// The evidence was changed by somebody else since the given generation. Nothing was changed.
+    #[error(
+        "the evidence is unchanged: generation {found} is current, not {expected}; see what changed since, and try again"
+    )]
+    Stale {
+        /// The generation that the change was meant for.
+        expected: u64,
+        /// The generation that is current.
+        found: u64,
+    },
     /// Two treebanks cannot be compared.
     #[error("cannot compare: {found}, but {expected}; {remedy}")]
     Evaluation {

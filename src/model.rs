@@ -15,7 +15,7 @@ use citree_index::sums::Sums;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 /// The format version. Files of other versions are refused.
 const VERSION: &str = "1";
@@ -26,7 +26,7 @@ pub(crate) struct Model {
     /// The configuration it was trained with.
     pub config: Config,
     /// The vocabulary and the word splits.
-    pub tables: Tables,
+    pub tables: Arc<Tables>,
     /// The pretrained input.
     pub pretrained: Pretrained,
     /// The model that predicts heads.
@@ -87,8 +87,14 @@ pub(crate) struct Trained {
 
 impl Model {
     /// A model from its parts.
-    pub(crate) fn new(config: Config, tables: Tables, pretrained: Pretrained, heads: Trained, labels: Trained) -> Self {
-        Self { config, tables, pretrained, heads, labels, fingerprint: OnceLock::new() }
+    pub(crate) fn new(
+        config: Config,
+        tables: impl Into<Arc<Tables>>,
+        pretrained: Pretrained,
+        heads: Trained,
+        labels: Trained,
+    ) -> Self {
+        Self { config, tables: tables.into(), pretrained, heads, labels, fingerprint: OnceLock::new() }
     }
 
     /// The same model with summed support.
@@ -142,7 +148,9 @@ impl Model {
         let shared = heads.shared(&config);
         let labels = Trained::load(Task::Labels, &blueprint, shared, &files.labels, &mut fingerprint)?;
         let fingerprint = OnceLock::from(fingerprint.finish(&pretrained)?);
-        Ok(Self { config, tables, pretrained, heads, labels, fingerprint })
+        // Frozen once, not again for each parser that is made from it.
+        let (heads, labels) = (heads.frozen()?, labels.frozen()?);
+        Ok(Self { config, tables: Arc::new(tables), pretrained, heads, labels, fingerprint })
     }
 }
 
@@ -239,6 +247,11 @@ impl Trained {
             })?,
         };
         Scorer::new(&self.edges, rows)
+    }
+
+    /// The same model, which is not trained further.
+    fn frozen(self) -> Result<Self> {
+        Ok(Self { edges: self.edges.frozen()?, ..self })
     }
 
     fn save(&self, path: &Path) -> Result<()> {

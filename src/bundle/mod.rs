@@ -48,7 +48,7 @@ pub struct Bundle(Arc<Opened>);
 struct Opened {
     layout: Layout,
     device: Device,
-    model: Model,
+    model: Arc<Model>,
     index: OnceLock<Arc<TrainingEdges>>,
     rules: Arc<MeasuredRules>,
 }
@@ -77,9 +77,31 @@ impl Bundle {
     }
 
     /// A bundle whose model is already in memory.
-    pub(crate) fn of(layout: Layout, model: Model, device: &Device) -> Result<Self> {
+    pub(crate) fn of(layout: Layout, model: impl Into<Arc<Model>>, device: &Device) -> Result<Self> {
         let rules = Arc::new(MeasuredRules::read(&layout)?);
-        Ok(Self(Arc::new(Opened { layout, device: device.clone(), model, index: OnceLock::new(), rules })))
+        let (device, model) = (device.clone(), model.into());
+        Ok(Self(Arc::new(Opened { layout, device, model, index: OnceLock::new(), rules })))
+    }
+
+    /// The same bundle with what its folder holds now: the current generation of the index, and what was measured of
+    /// rules. The model is shared, so this is fast. This snapshot stays as it is.
+    ///
+    /// ```no_run
+    /// let bundle = citree::Bundle::open("en.citree")?;
+    /// bundle.evidence().remove(&["reviews-000123"]).commit("a wrong tree")?;
+    /// let explainer = bundle.refreshed()?.explainer()?; // does not cite it
+    /// # Ok::<(), citree::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If another model was trained into the folder and its index is there now. Then open the bundle again.
+    pub fn refreshed(&self) -> Result<Self> {
+        let Opened { layout, model, device, .. } = &*self.0;
+        let fresh = Self::of(layout.clone(), model.clone(), device)?;
+        if fresh.has_index() {
+            fresh.index()?;
+        }
+        Ok(fresh)
     }
 
     /// The rule that it decides by, and what was measured of it and of others.
@@ -158,13 +180,13 @@ impl Bundle {
     }
 
     /// An editor of the evidence: sentences can be added, removed and replaced without building the index again. This
-    /// snapshot keeps the generation it has; open the bundle again to use the new one.
+    /// snapshot keeps the generation it has; [`refreshed`](Self::refreshed) gives one with the new.
     pub fn evidence(&self) -> EvidenceEditor<'_> {
         EvidenceEditor::new(self.model(), self.layout().index())
     }
 
     /// Builds a new generation of the index from the gold edges of a treebank, with the usual number of rejected edges
-    /// beside them. This snapshot keeps the generation it has; open the bundle again to use the new one.
+    /// beside them. This snapshot keeps the generation it has; [`refreshed`](Self::refreshed) gives one with the new.
     pub fn build_index(&self, treebank: &[Sentence], progress: &(dyn Fn(Step) + Sync)) -> Result<Built> {
         self.build_index_with(treebank, evidence::REJECTED, progress)
     }

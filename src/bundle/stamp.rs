@@ -4,10 +4,14 @@ use super::Layout;
 use std::path::Path;
 use std::time::SystemTime;
 
-/// The identity of the files of the model, of what was measured of rules, and of the pointer to the current index. Each of them is replaced, never
-/// changed, so another content has another stamp, even where numbers such as the generation are the same.
+/// The identity of the files of the model, of the pointer to the current index, and of what was measured of rules. Each of
+/// them is replaced, never changed, so another content has another stamp, even where numbers such as the generation are
+/// the same.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Stamp([Option<FileStamp>; 6]);
+pub(crate) struct Stamp {
+    model: [Option<FileStamp>; 4],
+    rest: [Option<FileStamp>; 2],
+}
 
 /// The identity of a file: when it was written, its length, and its number on the file system where there is one.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,10 +25,17 @@ impl Layout {
     /// The stamp of what the folder holds now.
     pub(crate) fn stamp(&self) -> Stamp {
         let files = self.model_files();
-        Stamp(
-            [&files.config, &files.tables, &files.heads, &files.labels, &self.current(), &self.rules()]
-                .map(|path| FileStamp::of(path)),
-        )
+        Stamp {
+            model: [&files.config, &files.tables, &files.heads, &files.labels].map(|path| FileStamp::of(path)),
+            rest: [&self.current(), &self.rules()].map(|path| FileStamp::of(path)),
+        }
+    }
+}
+
+impl Stamp {
+    /// Whether both are of the same model, which then need not be read again.
+    pub(crate) fn has_model_of(&self, other: &Self) -> bool {
+        self.model == other.model
     }
 }
 
@@ -57,6 +68,11 @@ mod tests {
         let other = folder.path().join("other");
         std::fs::write(&other, "gen-000001\n").unwrap();
         std::fs::rename(&other, layout.current()).unwrap();
-        assert_ne!(first, layout.stamp());
+        let second = layout.stamp();
+        assert_ne!(first, second);
+        assert!(second.has_model_of(&first), "only the index is another");
+        std::fs::create_dir(layout.model()).unwrap();
+        std::fs::write(layout.model_files().heads, "").unwrap();
+        assert!(!layout.stamp().has_model_of(&second));
     }
 }

@@ -6,7 +6,7 @@ use crate::serve::{Event, Limits, Server};
 use anyhow::Context;
 use std::io::Write;
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -30,6 +30,14 @@ The server has no password and no encryption. It listens on this machine alone u
 otherwise. For others, put it behind a proxy that has both, and give the name it is known by there with \
 --host.
 
+With --allow-changes, clients that have a token can add, replace and remove training sentences, on the page and \
+over the API. The next request decides by them. `citree evidence BUNDLE log` shows the changes and `undo` takes \
+them back. The token is the first line of --token-file, or else the environment variable CITREE_TOKEN:
+  openssl rand -hex 16 > token
+  citree serve en.citree --allow-changes --token-file token
+  curl -s localhost:8080/v1/evidence -H \"Authorization: Bearer $(cat token)\" \\
+    -H 'content-type: application/json' -d @lesson.json
+
 A new index of the bundle (`citree index`) is served as soon as it is built. Ctrl-C or SIGTERM finishes \
 open requests and ends with exit status 0; a second one ends at once.")]
 pub(super) struct Args {
@@ -41,6 +49,12 @@ pub(super) struct Args {
     /// A name that the server is known by, besides this machine's own; may be given several times
     #[arg(long, value_name = "NAME")]
     host: Vec<String>,
+    /// Let clients that have the token change the evidence of the bundle
+    #[arg(long)]
+    allow_changes: bool,
+    /// A file with the token for changes [default: the environment variable CITREE_TOKEN]
+    #[arg(long, value_name = "FILE", requires = "allow_changes")]
+    token_file: Option<PathBuf>,
     /// Most bytes of a request's body
     #[arg(long, value_name = "BYTES", default_value_t = Limits::default().body, help_heading = "Limits")]
     max_body: usize,
@@ -67,6 +81,7 @@ pub(super) struct Args {
 /// Serves until Ctrl-C or SIGTERM.
 pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let device = args.machine.start()?;
+    let token = args.allow_changes.then(|| token(args.token_file.as_deref())).transpose()?;
     let address = address(&args.listen)?;
     let listener = TcpListener::bind(address).map_err(|error| {
         anyhow::anyhow!("cannot listen on {address}: {error}; choose another port with --listen, 0 for any free one")
@@ -84,6 +99,10 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
         ..Limits::default()
     };
     let server = Server::open(&args.bundle, &listener, &args.host, limits, args.machine.threads(), &device)?;
+    let server = match token {
+        Some(token) => server.allow_changes(&token)?,
+        None => server,
+    };
     let (stop, stopped) = (server.stop(), AtomicBool::new(false));
     ctrlc::set_handler(move || {
         if stopped.swap(true, Ordering::SeqCst) {
@@ -98,6 +117,22 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// The token for changes. No message shows it.
+fn token(file: Option<&Path>) -> anyhow::Result<String> {
+    match file {
+        Some(file) => {
+            let text = std::fs::read_to_string(file).with_context(|| format!("--token-file {}", file.display()))?;
+            Ok(text.lines().next().unwrap_or_default().trim().to_string())
+        }
+        None => std::env::var("CITREE_TOKEN").map_err(|_| {
+            anyhow::anyhow!(
+                "--allow-changes needs a token that clients have to send: give a file with it (--token-file FILE), or \
+                 set CITREE_TOKEN; `openssl rand -hex 16` makes one"
+            )
+        }),
+    }
+}
+
 fn address(text: &str) -> anyhow::Result<SocketAddr> {
     let help = || format!("--listen {text}: write an address and a port, such as 127.0.0.1:8080 or [::1]:8080");
     text.to_socket_addrs().with_context(help)?.next().with_context(help)
@@ -108,6 +143,9 @@ fn welcome(args: &Args, address: SocketAddr, generation: u64) -> anyhow::Result<
     writeln!(stderr, "serving {}, generation {} of its index; Ctrl-C stops", args.bundle.display(), count(generation))?;
     if !address.ip().is_loopback() {
         writeln!(stderr, "anyone who can reach {address} can use it: it has no password and no encryption")?;
+    }
+    if args.allow_changes {
+        writeln!(stderr, "clients that have the token can change the evidence")?;
     }
     let mut stdout = std::io::stdout().lock();
     writeln!(stdout, "http://{address}/")?;

@@ -7,7 +7,7 @@ use super::labels::Labels;
 use super::record::TrainingSentence;
 use super::regroup::regrouped;
 use super::treebanks;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::model::Model;
 use crate::treebank::Sentence;
 use citree_index::{Change, Index, Note};
@@ -27,7 +27,7 @@ const MOST_TAKEN_IN: u64 = 1500;
 /// let corrected = citree::treebank::read_trees("corrected.conllu".as_ref())?;
 /// let changed = bundle.evidence().add(&corrected)?.remove(&["reviews-000123"]).commit("wrong heads of `only`")?;
 /// assert_eq!(changed.added, corrected.len());
-/// let explainer = citree::Bundle::open("en.citree")?.explainer()?; // cites the new sentences
+/// let explainer = bundle.refreshed()?.explainer()?; // cites the new sentences
 /// # Ok::<(), citree::Error>(())
 /// ```
 #[derive(Debug)]
@@ -38,6 +38,8 @@ pub struct EvidenceEditor<'a> {
     treebank: Option<String>,
     who: String,
     brings_labels: bool,
+    /// The generation that must be current.
+    pub(super) generation: Option<u64>,
     added: Vec<Sentence>,
     /// Those of the added sentences that replace one.
     replaced: BTreeSet<String>,
@@ -69,6 +71,7 @@ impl<'a> EvidenceEditor<'a> {
             treebank: None,
             who: who.unwrap_or_else(|| "unknown".to_string()),
             brings_labels: false,
+            generation: None,
             added: Vec::new(),
             replaced: BTreeSet::new(),
             removed: Vec::new(),
@@ -89,6 +92,12 @@ impl<'a> EvidenceEditor<'a> {
     /// Says who makes the change; by default the user of the system.
     pub fn by(self, who: &str) -> Self {
         Self { who: who.to_string(), ..self }
+    }
+
+    /// Makes the change only if this generation is still the current one. Otherwise it is refused, because somebody else
+    /// changed the evidence.
+    pub fn since(self, generation: u64) -> Self {
+        Self { generation: Some(generation), ..self }
     }
 
     /// Adds sentences with gold trees.
@@ -180,7 +189,11 @@ impl<'a> EvidenceEditor<'a> {
     pub(super) fn begin(&self) -> Result<Change> {
         let change = Change::begin(&self.folder)?;
         change.index().require_model(&self.model.fingerprint()?)?;
-        Ok(change)
+        let found = change.index().generation();
+        match self.generation {
+            Some(expected) if expected != found => Err(Error::Stale { expected, found }),
+            _ => Ok(change),
+        }
     }
 
     pub(super) fn note(&self, what: String, message: &str, content: &[u8]) -> Note {

@@ -30,7 +30,7 @@ pub(super) fn unknown_label(sentence: &Sentence, labels: &Labels) -> Option<Erro
     let sent_id = sentence.sent_id().unwrap_or_default();
     Some(refused(format!(
         "sentence {sent_id} has the label `{}` at `{}`, which the model was not trained with; mend it if it is a mistake, or \
-         take it in with --new-labels",
+         take in new labels (`--new-labels`)",
         word.label, word.form
     )))
 }
@@ -65,8 +65,7 @@ pub(super) fn absent(index: &Index, added: &[Sentence], gone: &BTreeSet<u32>) ->
         }
         let there = index.sources_of(sent_id.as_bytes(), TrainingSentence::key);
         if there.iter().any(|number| !gone.contains(number)) {
-            let how = "`citree evidence … replace` replaces it";
-            return Err(refused(format!("sentence {sent_id} is in the evidence already; {how}")));
+            return Err(refused(format!("sentence {sent_id} is in the evidence already; replace it instead")));
         }
     }
     Ok(())

@@ -27,8 +27,9 @@ impl EvidenceEditor<'_> {
         let mut generation = None;
         // Not kept open, because each change begins on its own.
         let segments = self.begin()?.index().segments();
+        let editor = Self { generation: None, ..self };
         for name in treebanks::names(&segments) {
-            generation = self.merge_treebank(&name, message, tell)?.or(generation);
+            generation = editor.merge_treebank(&name, message, tell)?.or(generation);
         }
         Ok(generation)
     }

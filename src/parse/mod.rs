@@ -61,7 +61,7 @@ pub struct Settings {
 /// ```
 #[derive(Clone, Debug)]
 pub struct Parser {
-    tables: Tables,
+    tables: Arc<Tables>,
     pretrained: Pretrained,
     system: System,
     /// Whether both scorers share an encoder, which then runs once.

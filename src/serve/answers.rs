@@ -202,12 +202,14 @@ pub(super) struct Ready {
     pub(super) sentences: u32,
     /// Labels that it can predict.
     pub(super) labels: usize,
+    /// Whether clients that have the token can change the evidence.
+    pub(super) changes: bool,
     /// The version of citree.
     pub(super) version: &'static str,
 }
 
 impl Ready {
-    pub(super) fn new(snapshot: &Snapshot, bundle: String, stopping: bool) -> Self {
+    pub(super) fn new(snapshot: &Snapshot, bundle: String, changes: bool, stopping: bool) -> Self {
         let edges = snapshot.explainer.edges();
         Self {
             status: if stopping { "stopping" } else { "ready" },
@@ -218,6 +220,7 @@ impl Ready {
             edges: edges.index().manifest().records,
             sentences: edges.sentences(),
             labels: snapshot.explainer.parser().labels().len(),
+            changes,
             version: env!("CARGO_PKG_VERSION"),
         }
     }

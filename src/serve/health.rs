@@ -24,7 +24,8 @@ pub(super) async fn livez() -> &'static str {
 pub(super) async fn readyz(State(app): State<App>) -> Response {
     let stopping = app.is_stopping();
     let status = if stopping { StatusCode::SERVICE_UNAVAILABLE } else { StatusCode::OK };
-    (status, Json(Ready::new(&app.snapshot(), app.name().to_string(), stopping))).into_response()
+    let ready = Ready::new(&app.snapshot(), app.name().to_string(), app.allows_changes(), stopping);
+    (status, Json(ready)).into_response()
 }
 
 /// Metrics for Prometheus.

@@ -1,7 +1,7 @@
 //! Serves a bundle over HTTP to several clients at once: a page for typing sentences, and an API.
 //!
 //! ```text
-//! connection ─► guard ─► api, training, views, page, health
+//! connection ─► guard ─► api, training, views, page, health, evidence ─► changes: one at a time, with the token
 //!                          │ requests, checked against the limits
 //!                          ▼
 //!                        engine: a queue and its threads; queued requests are encoded in batches (compute)
@@ -14,9 +14,13 @@ mod answers;
 mod api;
 mod body;
 mod cache;
+mod changes;
 mod compute;
 mod connections;
 mod engine;
+// The macro that documents handlers writes out full paths.
+#[allow(unused_qualifications)]
+mod evidence;
 mod guard;
 mod health;
 mod input;
@@ -40,6 +44,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
 use candle_core::Device;
+use changes::Changes;
 use compute::{Compute, QueuedRequest};
 use engine::Engine;
 use guard::Hosts;
@@ -92,7 +97,7 @@ impl Stop {
 
 /// A bundle ready to be served.
 pub struct Server {
-    app: App,
+    shared: Shared,
     stop: Stop,
 }
 
@@ -107,6 +112,8 @@ struct Shared {
     limits: Limits,
     hosts: Hosts,
     name: String,
+    /// `None` if clients cannot change the evidence.
+    changes: Option<Changes>,
     stopping: watch::Receiver<bool>,
 }
 
@@ -130,6 +137,10 @@ impl App {
 
     fn name(&self) -> &str {
         &self.0.name
+    }
+
+    fn allows_changes(&self) -> bool {
+        self.0.changes.is_some()
     }
 
     fn is_stopping(&self) -> bool {
@@ -162,13 +173,22 @@ impl Server {
         let (stop, stopping) = watch::channel(false);
         let hosts = Hosts::new(listener.local_addr().map_err(failed)?.ip(), hosts);
         let name = snapshots.snapshot().explainer.bundle().name();
-        let app = App(Arc::new(Shared { snapshots, engine, metrics, limits, hosts, name, stopping }));
-        Ok(Self { app, stop: Stop(Arc::new(stop)) })
+        let shared = Shared { snapshots, engine, metrics, limits, hosts, name, changes: None, stopping };
+        Ok(Self { shared, stop: Stop(Arc::new(stop)) })
+    }
+
+    /// Lets clients that have this token change the evidence of the bundle.
+    ///
+    /// # Errors
+    /// If the token is too short, or has characters that a header cannot carry.
+    pub fn allow_changes(mut self, token: &str) -> Result<Self> {
+        self.shared.changes = Some(Changes::new(token)?);
+        Ok(self)
     }
 
     /// The generation of the index that is served.
     pub fn generation(&self) -> u64 {
-        self.app.snapshot().generation
+        self.shared.snapshots.snapshot().generation
     }
 
     /// A handle that stops it.
@@ -181,12 +201,12 @@ impl Server {
         let failed = |source: std::io::Error| Error::Serve { message: source.to_string() };
         let runtime =
             tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().map_err(failed)?;
-        let on_event = Arc::new(on_event);
+        let (app, on_event) = (App(Arc::new(self.shared)), Arc::new(on_event));
         runtime.block_on(async {
             listener.set_nonblocking(true).map_err(failed)?;
             let listener = tokio::net::TcpListener::from_std(listener).map_err(failed)?;
-            let looking = tokio::spawn(keep_looking(self.app.clone(), on_event.clone()));
-            let mut stopping = self.app.0.stopping.clone();
+            let looking = tokio::spawn(keep_looking(app.clone(), on_event.clone()));
+            let mut stopping = app.0.stopping.clone();
             let announced = tokio::spawn({
                 let on_event = on_event.clone();
                 async move {
@@ -195,8 +215,8 @@ impl Server {
                     }
                 }
             });
-            let stopping = self.app.0.stopping.clone();
-            if !connections::serve(listener, router(self.app.clone()), &self.app, stopping).await {
+            let stopping = app.0.stopping.clone();
+            if !connections::serve(listener, router(app.clone()), &app, stopping).await {
                 on_event(Event::CutOff);
             }
             looking.abort();
@@ -219,6 +239,8 @@ fn routes_of_api() -> OpenApiRouter<App> {
         .routes(routes!(training::edge))
         .routes(routes!(training::sentence))
         .routes(routes!(training::sentences))
+        .routes(routes!(evidence::list, evidence::change, evidence::remove))
+        .routes(routes!(evidence::undo))
         .routes(routes!(health::livez))
         .routes(routes!(health::readyz))
         .routes(routes!(health::metrics))
@@ -252,16 +274,20 @@ fn router(app: App) -> Router {
 
 /// Checks for another content of the folder while the server runs.
 async fn keep_looking(app: App, on_event: Arc<impl Fn(Event) + Send + Sync + 'static>) {
+    let mut told = app.snapshot();
     loop {
         tokio::time::sleep(LOOK).await;
         let snapshots = app.0.snapshots.clone();
         match tokio::task::spawn_blocking(move || snapshots.refresh(Instant::now())).await {
-            Ok(Refreshed::Switched(generation)) => {
-                app.metrics().serving(generation);
-                on_event(Event::Switched { generation });
-            }
+            Ok(Refreshed::Switched(generation)) => app.metrics().serving(generation),
             Ok(Refreshed::Failed { generation, reason }) => on_event(Event::NotSwitched { generation, reason }),
             Ok(Refreshed::Unchanged) | Err(_) => {}
+        }
+        // A change that a client made switches too.
+        let current = app.snapshot();
+        if !Arc::ptr_eq(&current, &told) {
+            on_event(Event::Switched { generation: current.generation });
+            told = current;
         }
     }
 }

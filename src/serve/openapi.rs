@@ -15,6 +15,9 @@ pub(super) fn document(api: &OpenApi) -> Value {
         "description": "A dependency parser that cites its sources. Errors are problem JSON (RFC 9457).",
         "license": { "name": "MIT OR Apache-2.0", "identifier": "MIT OR Apache-2.0" },
     });
+    document["components"]["securitySchemes"] = json!({
+        "token": { "type": "http", "scheme": "bearer", "description": "The token of `citree serve --allow-changes`." },
+    });
     let mut explanation: Value = serde_json::from_str(EXPLANATION).unwrap_or_default();
     moved(&mut explanation);
     let parts = explanation.as_object_mut().and_then(|whole| {

@@ -1,4 +1,4 @@
-//! The page: four files that are compiled into the program and load nothing from elsewhere.
+//! The page: five files that are compiled into the program and load nothing from elsewhere.
 
 use axum::http::StatusCode;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, HeaderMap, IF_NONE_MATCH};
@@ -14,6 +14,7 @@ struct File {
 const FILES: &[File] = &[
     File { path: "/", kind: "text/html; charset=utf-8", text: include_str!("page/index.html") },
     File { path: "/page.js", kind: "text/javascript; charset=utf-8", text: include_str!("page/page.js") },
+    File { path: "/correct.js", kind: "text/javascript; charset=utf-8", text: include_str!("page/correct.js") },
     File {
         path: "/page.css",
         kind: "text/css; charset=utf-8",

@@ -3,8 +3,9 @@
 use super::engine::Overloaded;
 use crate::error::Error;
 use axum::http::StatusCode;
-use axum::http::header::{CONNECTION, CONTENT_TYPE, HeaderValue, RETRY_AFTER};
+use axum::http::header::{CONNECTION, CONTENT_TYPE, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::response::{IntoResponse, Response};
+use citree_index::Error as Index;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -19,6 +20,10 @@ pub(super) struct Problem {
     status: u16,
     /// What is wrong, and the remedy.
     detail: String,
+    /// The current generation of the index, if the request gave another.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    generation: Option<u64>,
 }
 
 /// The seconds after which a refused client may retry.
@@ -27,7 +32,12 @@ pub(super) const RETRY_SECONDS: u64 = 1;
 impl Problem {
     pub(super) fn new(status: StatusCode, detail: impl Into<String>) -> Self {
         let title = status.canonical_reason().unwrap_or("Problem").to_string();
-        Self { r#type: "about:blank", title, status: status.as_u16(), detail: detail.into() }
+        Self { r#type: "about:blank", title, status: status.as_u16(), detail: detail.into(), generation: None }
+    }
+
+    /// The request is about another generation of the index than the current one.
+    pub(super) fn stale(current: u64, detail: impl Into<String>) -> Self {
+        Self { generation: Some(current), ..Self::new(StatusCode::CONFLICT, detail) }
     }
 
     /// The request is malformed.
@@ -68,7 +78,17 @@ impl From<Error> for Problem {
     fn from(error: Error) -> Self {
         match error {
             Error::Explanation { message } => Self::unfit(message),
-            error @ (Error::Treebank { .. } | Error::SentenceTooLong { .. }) => Self::unfit(error.to_string()),
+            error @ (Error::Treebank { .. } | Error::SentenceTooLong { .. } | Error::Evidence { .. }) => {
+                Self::unfit(error.to_string())
+            }
+            Error::Stale { found, .. } => Self::stale(found, error.to_string()),
+            Error::Index(Index::Busy { .. }) => Self::new(
+                StatusCode::SERVICE_UNAVAILABLE,
+                format!("another program changes the evidence; try again in {RETRY_SECONDS} s"),
+            ),
+            Error::Index(Index::NothingToUndo { remedy, .. }) => {
+                Self::new(StatusCode::CONFLICT, format!("there is no change to undo: {remedy}"))
+            }
             // All other errors are about files and tensors.
             _ => Self::internal(),
         }
@@ -84,6 +104,9 @@ impl IntoResponse for Problem {
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
         if status == StatusCode::SERVICE_UNAVAILABLE {
             headers.insert(RETRY_AFTER, HeaderValue::from(RETRY_SECONDS));
+        }
+        if status == StatusCode::UNAUTHORIZED {
+            headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"citree\""));
         }
         if matches!(status, StatusCode::REQUEST_TIMEOUT | StatusCode::PAYLOAD_TOO_LARGE) {
             // Closes the connection, so that the rest of the body is not read as another request.

@@ -70,9 +70,10 @@ impl Snapshots {
     /// Switches to what the folder holds, if that is not what is served: a new generation of the index, or another
     /// bundle in its place.
     pub(super) fn refresh(&self, now: Instant) -> Refreshed {
+        // First, so that of two checks at a time the second sees what the first one switched to.
+        let mut failure = self.failure.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let stamp = Layout::of(&self.path).stamp();
         let current = self.snapshot();
-        let mut failure = self.failure.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         if stamp == current.stamp {
             *failure = None;
             return Refreshed::Unchanged;
@@ -84,7 +85,9 @@ impl Snapshots {
         let Ok(generation) = current.explainer.bundle().current_generation() else {
             return Refreshed::Unchanged;
         };
-        match Snapshot::open(&self.path, &self.device) {
+        // If the index is of another model than it seems, the whole bundle is opened again.
+        let fast = stamp.has_model_of(&current.stamp).then(|| current.refreshed(stamp.clone()).ok()).flatten();
+        match fast.map_or_else(|| Snapshot::open(&self.path, &self.device), Ok) {
             Ok(snapshot) => {
                 let generation = snapshot.generation;
                 *failure = None;
@@ -108,7 +111,15 @@ impl Snapshot {
     fn open(path: &Path, device: &Device) -> Result<Self> {
         // Taken first: what changes while the bundle is opened is noticed at the next check.
         let stamp = Layout::of(path).stamp();
-        let bundle = Bundle::open_on(path, device)?;
+        Self::of(&Bundle::open_on(path, device)?, stamp)
+    }
+
+    /// The same model with the index and the rules that are there now. `stamp` was taken just before.
+    fn refreshed(&self, stamp: Stamp) -> Result<Self> {
+        Self::of(&self.explainer.bundle().refreshed()?, stamp)
+    }
+
+    fn of(bundle: &Bundle, stamp: Stamp) -> Result<Self> {
         Ok(Self {
             generation: bundle.index()?.index().generation(),
             fingerprint: bundle.fingerprint()?,

@@ -8,7 +8,7 @@ use super::problem::Problem;
 use super::snapshot::Snapshot;
 use crate::rule::Rule;
 use axum::extract::{Path, Query, State};
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::HeaderMap;
 use axum::response::Response;
 use serde::Deserialize;
 use utoipa::IntoParams;
@@ -162,8 +162,8 @@ pub(super) fn known(snapshot: &Snapshot, edge: u32, generation: Option<u64>) -> 
 
 fn same(snapshot: &Snapshot, generation: Option<u64>) -> Result<(), Problem> {
     match generation {
-        Some(other) if other != snapshot.generation => Err(Problem::new(
-            StatusCode::CONFLICT,
+        Some(other) if other != snapshot.generation => Err(Problem::stale(
+            snapshot.generation,
             format!(
                 "that number belongs to generation {other} of the index, but generation {} is served: look the number up again",
                 snapshot.generation

@@ -45,9 +45,16 @@ pub(super) async fn sentence(State(app): State<App>, http: Request) -> Result<Re
     let snapshot = app.snapshot();
     let sentences = request.sentences(snapshot.explainer.parser(), app.limits())?;
     let rule = request.rule(snapshot.explainer.rule())?;
-    let answer = |context: &Context<'_>| {
-        let trees: String = context.explanations().map(|explanation| view::sentence(&explanation)).collect();
-        Ok(numbered(context, &trees))
+    let changes = app.allows_changes();
+    let answer = move |context: &Context<'_>| {
+        let mut html: String = context.explanations().map(|explanation| view::sentence(&explanation)).collect();
+        // What the page corrects: the parse that it shows, with all columns of the sentence.
+        for (sentence, analysis) in context.analysed().filter(|_| changes) {
+            let mut parsed = sentence.clone();
+            analysis.parse.annotate(&mut parsed, false);
+            html.push_str(&view::conllu(&parsed)?);
+        }
+        Ok(numbered(context, &html))
     };
     app.submit(QueuedRequest::new(snapshot, sentences, rule, answer).coming_again()).await
 }

@@ -176,6 +176,25 @@ fn a_removed_sentence_is_never_cited() {
 }
 
 #[test]
+fn a_refreshed_bundle_has_the_new_evidence_without_reading_the_model_again() {
+    let sandbox = trained();
+    let bundle = open(&sandbox, "t.citree");
+    let sentence = &starter::train()[11];
+    let sentences = |bundle: &Bundle| bundle.index().unwrap().sentences();
+    assert_eq!(sentences(&bundle), 60);
+    bundle.evidence().remove(&[id(sentence)]).commit("").unwrap();
+    std::fs::remove_dir_all(sandbox.path("t.citree/model")).unwrap();
+    let refreshed = bundle.refreshed().unwrap();
+    assert_eq!((sentences(&refreshed), sentences(&bundle)), (59, 60), "the snapshot before stays");
+    assert!(explained(&refreshed, std::slice::from_ref(sentence), &Rule::sum())[0].edges.len() > 1);
+
+    let again = refreshed.evidence().since(1).add(std::slice::from_ref(sentence)).unwrap().commit("");
+    assert!(again.unwrap_err().to_string().contains("generation 2 is current, not 1"), "somebody else changed it");
+    refreshed.evidence().since(2).add(std::slice::from_ref(sentence)).unwrap().commit("").unwrap();
+    assert_eq!(sentences(&refreshed.refreshed().unwrap()), 60);
+}
+
+#[test]
 fn the_verb_adds_lists_removes_replaces_undoes_and_logs() {
     let sandbox = trained();
     let new = known(&open(&sandbox, "t.citree"), &starter::train()[60..80]);

@@ -27,6 +27,8 @@ mod pretrained;
 mod rejected;
 mod sandbox;
 mod serve_api;
+mod serve_changes;
+mod serve_corrections;
 mod serve_page;
 mod serve_under_load;
 mod server;

@@ -81,7 +81,7 @@ fn every_answer_matches_the_openapi_document() {
     for path in &described {
         assert!(path.starts_with("/v1/") || ["/livez", "/readyz", "/metrics"].contains(&path.as_str()), "{path}");
     }
-    assert_eq!(described.len(), 9);
+    assert_eq!(described.len(), 11);
 }
 
 #[test]

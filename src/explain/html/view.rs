@@ -5,8 +5,11 @@ use super::panel::{self, MARKS, Others};
 use super::tree::Tree;
 use super::wording::{escape, isolated};
 use super::{Links, answers, arcs, counted};
+use crate::error::{Error, Result};
 use crate::explain::wording::{completeness, count, fixed};
 use crate::explain::{Coverage, EdgeExplanation, Explanation, NamedEdge, NamedNeighbor, RunnerUp, WhyNot};
+use crate::treebank::{Sentence, write_sentence};
+use std::path::Path;
 
 /// A sentence as a tree whose edges can be chosen.
 pub(crate) fn sentence(explanation: &Explanation) -> String {
@@ -22,6 +25,13 @@ pub(crate) fn sentence(explanation: &Explanation) -> String {
         escape(&explanation.rule.describe()),
         arcs::tree(&tree, Links::Page),
     )
+}
+
+/// A sentence as CoNLL-U, for the script of the page.
+pub(crate) fn conllu(sentence: &Sentence) -> Result<String> {
+    let mut text = Vec::new();
+    write_sentence(&mut text, sentence).map_err(Error::io(Path::new("the page")))?;
+    Ok(format!("<pre class=\"conllu\" hidden>\n{}</pre>\n", escape(&String::from_utf8_lossy(&text))))
 }
 
 /// Why an edge has its head and its label, with the alternatives.

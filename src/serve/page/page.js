@@ -84,8 +84,9 @@ function conllu(words, id) {
 // ---- Requests
 
 /** Sends a request and returns the response. Retries while the server is overloaded. `signal` cancels it. */
-async function ask(path, body, accept, signal) {
-  const post = { method: "POST", body: JSON.stringify(body), headers: { "content-type": "application/json", accept } };
+async function ask(path, body, accept, signal, { method = "POST", token } = {}) {
+  const headers = { "content-type": "application/json", accept, ...(token && { authorization: `Bearer ${token}` }) };
+  const post = { method, body: JSON.stringify(body), headers };
   for (let tries = 0; ; tries++) {
     const response = await fetch(path, { ...(body === undefined ? { headers: { accept } } : post), signal });
     if (response.ok) return response;
@@ -144,6 +145,7 @@ async function show() {
     if (!result.childNodes.length) shown.sentence = null;
     alertBox.textContent = error.status ? error.message : "The server does not respond. Is it still running?";
   }
+  if (!mine.signal.aborted) document.dispatchEvent(new Event("shown"));
 }
 
 async function showSentence(state) {
@@ -489,9 +491,11 @@ document.addEventListener("keydown", event => {
 });
 
 window.addEventListener("hashchange", show);
-fetch("/readyz").then(response => response.json()).then(ready => {
+/** The facts of the bundle, and whether the server allows changes. */
+const ready = fetch("/readyz").then(response => response.json());
+ready.then(({ bundle, system, edges, sentences }) => {
   const thousands = number => number.toLocaleString("en");
   at("bundle").textContent =
-    `${ready.bundle}: ${ready.system}, cites ${thousands(ready.edges)} training edges of ${thousands(ready.sentences)} sentences`;
+    `${bundle}: ${system}, cites ${thousands(edges)} training edges of ${thousands(sentences)} sentences`;
 }).catch(() => {});
 show();

@@ -24,6 +24,20 @@ fn a_generation_that_cannot_be_opened_is_said_once_and_tried_again_later_and_lat
 }
 
 #[test]
+fn a_new_index_of_the_same_model_is_served_without_reading_the_model_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = bundle(folder.path());
+    let snapshots = Snapshots::open(&path, &Device::Cpu).unwrap();
+    let before = snapshots.snapshot();
+    let treebank = starter::train();
+    before.explainer.bundle().evidence().remove(&[treebank[3].sent_id().unwrap()]).commit("").unwrap();
+    assert!(matches!(snapshots.refresh(Instant::now()), Refreshed::Switched(2)));
+    let after = snapshots.snapshot();
+    assert!(std::ptr::eq(before.explainer.bundle().model(), after.explainer.bundle().model()));
+    assert_eq!((before.explainer.edges().sentences(), after.explainer.edges().sentences()), (20, 19));
+}
+
+#[test]
 fn another_bundle_in_its_place_is_served_though_its_generation_is_the_same() {
     let folder = tempfile::tempdir().unwrap();
     let path = bundle(folder.path());

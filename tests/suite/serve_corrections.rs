@@ -1,0 +1,175 @@
+//! Correcting parses on the served page, in a real browser: the next parse follows, and the change can be undone and
+//! taken back to the treebank.
+
+use crate::browser::Browser;
+use crate::sandbox::Sandbox;
+use crate::serve_changes::{TOKEN, served};
+use crate::server::Server;
+use crate::what_is_needed::{BROWSER, needs};
+use citree::treebank::{Reader, Sentence};
+use serde_json::{Value, json};
+
+const ADDRESS: &str = "/#text=Anna+found+the+old+letters+in+the+kitchen.&rule=knn&n=4";
+/// The columns of the parse that the page shows.
+const ROWS: &str = "document.querySelector('#result pre.conllu').textContent.split('\\n').filter(line => /^\\d+\\t/.test(line)).map(line => line.split('\\t'))";
+const ENTER: &str = "\u{e007}";
+
+fn trained() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.trained("t.citree");
+    sandbox
+}
+
+/// The head and the label of every word that the page shows.
+fn shown(browser: &Browser) -> Vec<(usize, String)> {
+    let rows = browser.run(&format!("return {ROWS}"));
+    let edge = |row: &Value| (row[6].as_str().unwrap().parse().unwrap(), row[7].as_str().unwrap().to_string());
+    rows.as_array().unwrap().iter().map(edge).collect()
+}
+
+/// Another edge for a word on which none depends, so that the whole stays a tree: the word, its head and its label.
+fn another_edge(edges: &[(usize, String)]) -> (usize, usize, String) {
+    let is_leaf = |word: &usize| edges.iter().all(|(head, _)| head != word) && edges[word - 1].0 != 0;
+    let word = (1..=edges.len()).find(is_leaf).unwrap();
+    let head = (1..=edges.len()).find(|&head| head != word && head != edges[word - 1].0).unwrap();
+    (word, head, if edges[word - 1].1 == "obj" { "nsubj" } else { "obj" }.to_string())
+}
+
+/// Chooses an edge and corrects it.
+fn correct(browser: &Browser, word: usize, head: usize, label: &str) {
+    browser.click(&format!("#result a.edge[data-edge='{word}'] .word"));
+    browser.wait_for(&format!(
+        "!document.querySelector('#correction').hidden && ![...document.querySelector('#new-head').options].some(one => one.value === '{word}')"
+    ));
+    for (control, value) in [("new-head", head.to_string()), ("new-label", label.to_string())] {
+        browser.run(&format!("document.querySelector('#{control}').value = '{value}'"));
+    }
+    browser.run("document.querySelector('#correction button').focus()");
+    browser.press(ENTER);
+    browser.wait_for("!document.querySelector('#lesson').hidden");
+}
+
+#[test]
+fn a_corrected_edge_is_followed_at_once_and_can_be_undone_and_downloaded() {
+    needs!(BROWSER);
+    let browser = Browser::start();
+    let sandbox = trained();
+    let server = served(&sandbox, "t.citree");
+    browser.visit(&server.url(ADDRESS));
+    browser.wait_for("!document.querySelector('#correct').hidden");
+    let before = shown(&browser);
+    let (word, head, label) = another_edge(&before);
+    correct(&browser, word, head, &label);
+    assert_eq!(browser.count("#corrections li"), 1);
+    let others = browser.text("#others");
+    assert!(others.contains(&format!("The other {} edges count as you see them", before.len() - 1)), "{others}");
+    assert_eq!(shown(&browser), before, "nothing counts before it is added");
+
+    // The token is asked for once. A wrong one is asked for again.
+    browser.run("document.querySelector('#add button').focus()");
+    browser.press(ENTER);
+    browser.wait_for("document.activeElement.id === 'token'");
+    browser.type_into("#token", "not the token at all");
+    browser.press(ENTER);
+    browser.wait_for("document.querySelector('#alert').textContent.includes('token')");
+    browser.wait_for("document.activeElement.id === 'token' && document.activeElement.value === ''");
+    browser.type_into("#token", TOKEN);
+    browser.press(ENTER);
+    browser.wait_for("document.querySelector('#outcome').textContent.includes('The parse follows it')");
+    assert!(browser.text("#outcome").contains("generation 2") && browser.text("#alert").is_empty());
+    let mut expected = before.clone();
+    expected[word - 1] = (head, label.clone());
+    assert_eq!(shown(&browser)[word - 1], expected[word - 1]);
+    assert_eq!(browser.run("return document.activeElement.dataset.edge"), word.to_string(), "the focus is not lost");
+    let spoken =
+        browser.run(&format!("return document.querySelector('#result a.edge[data-edge=\"{word}\"]').ariaLabel"));
+    assert!(spoken.as_str().unwrap().contains(&format!(" is {label} of ")), "{spoken}");
+    // The next parse of these words follows too, whoever asks.
+    let words = browser.run(&format!("return {ROWS}.map(row => row[1])"));
+    let asked = json!({ "words": words, "rule": { "name": "knn", "neighbors": 4 } });
+    let next = || server.post("/v1/explain", &asked).json()["sentences"][0].clone();
+    assert_eq!((&next()["heads"][word - 1], &next()["labels"][word - 1]), (&json!(head), &json!(label)));
+    assert_eq!(server.get("/v1/evidence").json()["log"][0]["who"], "page");
+
+    // A link leads to the new training sentence. The list lasts as long as the window, the token nowhere else.
+    assert_eq!(browser.count("#made li"), 1);
+    let kept =
+        "return [localStorage.length, document.cookie, Object.values(sessionStorage).join().includes(arguments)]";
+    assert_eq!(browser.run(&kept.replace("arguments", &format!("{TOKEN:?}"))), json!([0, "", true]));
+    browser.click("#made a");
+    browser.wait_for("document.querySelector('#result .training h2')?.textContent.includes('correction-')");
+    assert!(!browser.shows("#correct"), "a training sentence is not a parse");
+    browser.visit(&server.url(ADDRESS));
+    browser
+        .wait_for("document.querySelectorAll('#made li').length === 1 && !document.querySelector('#correct').hidden");
+
+    browser.run("window.saved = []; URL.createObjectURL = blob => { saved.push(blob); return 'blob:none' }");
+    browser.click("#take");
+    let text = browser.run("return saved[0].text()");
+    let back: Vec<Sentence> = Reader::new(text.as_str().unwrap().as_bytes(), "x").collect::<Result<_, _>>().unwrap();
+    assert!(back[0].sent_id().unwrap().starts_with("correction-"), "{text}");
+    assert_eq!(back[0].text(), Some("Anna found the old letters in the kitchen."));
+    let edges: Vec<(usize, String)> =
+        back[0].words().iter().map(|word| (word.head.unwrap(), word.label.clone())).collect();
+    assert_eq!((back.len(), edges), (1, expected), "the corrected edge, and the others as they were shown");
+
+    browser.click("#undo");
+    browser.wait_for("document.querySelector('#outcome').textContent.includes('Undone: generation 3')");
+    assert_eq!(shown(&browser), before);
+    assert_eq!(next()["labels"][word - 1], before[word - 1].1);
+    assert_eq!((browser.count("#made li"), browser.count("#undo:disabled")), (0, 1));
+}
+
+#[test]
+fn what_is_no_tree_is_not_sent_and_changes_of_others_are_not_undone() {
+    needs!(BROWSER);
+    let browser = Browser::start();
+    let sandbox = trained();
+    let server = served(&sandbox, "t.citree");
+    browser.visit(&server.url(ADDRESS));
+    browser.wait_for("!document.querySelector('#correct').hidden");
+    browser.run(&format!("sessionStorage.setItem('citree token', {TOKEN:?})"));
+    let before = shown(&browser);
+    let root = before.iter().position(|(head, _)| *head == 0).unwrap() + 1;
+    let child = before.iter().position(|(head, _)| *head == root).unwrap() + 1;
+    correct(&browser, root, child, "obj");
+    browser.click("#add button");
+    browser.wait_for("document.querySelector('#alert').textContent.includes('no tree. No word is below ROOT')");
+    // The first correction is kept while another edge is chosen. Both together are a tree.
+    correct(&browser, child, 0, "root");
+    assert_eq!(browser.count("#corrections li"), 2);
+    let unnamed = "return [...document.querySelectorAll('input, select, textarea, button, a')].filter(one => \
+                   !(one.textContent.trim() || one.labels?.length || one.getAttribute('aria-label'))).map(one => one.outerHTML)";
+    assert_eq!(browser.run(unnamed), json!([]), "everything that can be used has a name");
+    browser.run("document.querySelector('#why').value = 'a lesson'");
+    browser.click("#add button");
+    browser.wait_for("document.querySelector('#outcome').textContent.includes('generation 2')");
+    assert_eq!(server.get("/v1/evidence").json()["log"][0]["message"], "a lesson");
+    // The same sentence once more replaces the first correction.
+    let (word, head, label) = another_edge(&shown(&browser));
+    correct(&browser, word, head, &label);
+    browser.click("#add button");
+    browser.wait_for("document.querySelector('#outcome').textContent.includes('generation 3')");
+    assert_eq!(server.get("/v1/evidence").json()["parts"][1]["sentences"], 1, "one sentence, not two");
+
+    let gone = citree::treebank::starter::train()[0].sent_id().unwrap().to_string();
+    assert!(sandbox.citree(&["evidence", "t.citree", "remove", &gone]).status.success());
+    browser.click("#undo");
+    browser.wait_for("document.querySelector('#alert').textContent.includes('generation 4 is current, not 3')");
+    assert_eq!(browser.count("#made li"), 2, "nothing was undone");
+}
+
+#[test]
+fn a_server_without_changes_shows_nothing_of_them() {
+    needs!(BROWSER);
+    let browser = Browser::start();
+    let sandbox = trained();
+    let server = Server::start(&sandbox, "t.citree", &[]);
+    browser.visit(&server.url(&format!("{ADDRESS}&edge=5")));
+    browser.wait_for("document.querySelector('#panel .citations li')");
+    browser.wait_for("document.querySelector('#bundle').textContent.includes('training edges')");
+    for hidden in ["#correct", "#changes", "#token-form"] {
+        assert!(!browser.shows(hidden), "{hidden}");
+    }
+    assert_eq!(browser.count("#result pre.conllu"), 0);
+}
