@@ -158,6 +158,12 @@ pub enum Error {
         /// The reason, and the remedy.
         message: String,
     },
+    /// Training edges cannot be exported as requested.
+    #[error("cannot export: {message}")]
+    Export {
+        /// The reason, and the remedy.
+        message: String,
+    },
     /// Two treebanks cannot be compared.
     #[error("cannot compare: {found}, but {expected}; {remedy}")]
     Evaluation {

@@ -4,7 +4,7 @@ use super::index::show;
 use super::machine::Machine;
 use super::progress::step_bar;
 use crate::bundle::Bundle;
-use crate::evidence::{Changed, EvidenceEditor};
+use crate::evidence::{Changed, EvidenceEditor, part_name};
 use crate::explain::changes;
 use crate::parse::Parse;
 use crate::treebank::{Sentence, read_all, read_trees};
@@ -206,7 +206,7 @@ fn list(editor: &EvidenceEditor<'_>) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
     writeln!(out, "{:<16}{:>10}{:>10}{:>10}{:>10}  search", "name", "sentences", "edges", "rejected", "removed")?;
     for part in editor.list()? {
-        let name = if part.name.is_empty() { "treebank" } else { &part.name };
+        let name = part_name(&part);
         let search = if part.graph { "graph" } else { "scan" };
         writeln!(
             out,

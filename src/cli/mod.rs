@@ -9,6 +9,7 @@ mod demo;
 mod eval;
 mod evidence;
 mod explain;
+mod export;
 mod fetch;
 mod index;
 mod info;
@@ -63,6 +64,7 @@ enum Verb {
     Parse(parse::Args),
     Explain(explain::Args),
     Neighbors(neighbors::Args),
+    Export(export::Args),
     Serve(serve::Args),
     Eval(eval::Args),
     Info(info::Args),
@@ -106,6 +108,7 @@ fn run() -> anyhow::Result<ExitCode> {
         Verb::Evidence(args) => evidence::run(args),
         Verb::Calibrate(args) => calibrate::run(args),
         Verb::Neighbors(args) => neighbors::run(args),
+        Verb::Export(args) => export::run(args),
         Verb::Info(args) => info::run(args),
         Verb::Verify(args) => verify::run(args),
         Verb::Explain(args) => explain::run(args),

@@ -37,6 +37,12 @@ use citree_index::Ranges;
 use citree_index::sums::Sums;
 use std::sync::{Arc, OnceLock};
 
+/// The name of a part of the evidence. What training or `citree index` wrote has none of its own.
+#[cfg(feature = "cli")]
+pub(crate) fn part_name(part: &SegmentFacts) -> &str {
+    if part.name.is_empty() { "treebank" } else { &part.name }
+}
+
 /// The training edges that count.
 #[derive(Debug)]
 pub struct Evidence {
