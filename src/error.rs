@@ -168,6 +168,12 @@ pub enum Error {
         /// The generation that is current.
         found: u64,
     },
+    /// Training edges cannot be exported as requested.
+    #[error("cannot export: {message}")]
+    Export {
+        /// The reason, and the remedy.
+        message: String,
+    },
     /// Two treebanks cannot be compared.
     #[error("cannot compare: {found}, but {expected}; {remedy}")]
     Evaluation {

@@ -1,10 +1,16 @@
 //! Atomic replacement of files, and safetensors files with notes in their header.
 
+mod unpublished;
+
+pub(crate) use unpublished::Unpublished;
+#[cfg(feature = "cli")]
+pub(crate) use unpublished::remove_unpublished;
+
 use crate::error::{Error, Result};
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 use std::collections::HashMap;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// A tensor: name, shape and values.
 pub(crate) type Named<'a, T> = (String, Vec<usize>, &'a [T]);
@@ -12,24 +18,10 @@ pub(crate) type Named<'a, T> = (String, Vec<usize>, &'a [T]);
 /// Writes a file under a temporary name, syncs it to disk, renames it into place and syncs its folder, so that the new file
 /// is there after a loss of power.
 pub(crate) fn write_atomically(path: &Path, bytes: &[u8]) -> Result<()> {
-    let mut temporary = path.as_os_str().to_owned();
-    temporary.push(".new");
-    let temporary = PathBuf::from(temporary);
-    let mut file = std::fs::File::create(&temporary).map_err(Error::io(&temporary))?;
-    file.write_all(bytes).and_then(|()| file.sync_all()).map_err(Error::io(&temporary))?;
-    std::fs::rename(&temporary, path).map_err(Error::io(path))?;
-    sync_folder(path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new(".")))
-}
-
-#[cfg(unix)]
-fn sync_folder(folder: &Path) -> Result<()> {
-    std::fs::File::open(folder).and_then(|folder| folder.sync_all()).map_err(Error::io(folder))
-}
-
-#[cfg(not(unix))]
-fn sync_folder(_: &Path) -> Result<()> {
-    // Other systems have no such call for folders. There a rename is durable when it returns.
-    Ok(())
+    let new = Unpublished::of(path);
+    let mut file = std::fs::File::create(new.path()).map_err(Error::io(new.path()))?;
+    file.write_all(bytes).and_then(|()| file.sync_all()).map_err(Error::io(new.path()))?;
+    new.publish()
 }
 
 /// Serialises a value as JSON. `what` names it in the error.

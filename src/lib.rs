@@ -65,6 +65,8 @@ mod error;
 pub mod evaluate;
 pub mod evidence;
 pub mod explain;
+#[cfg(feature = "cli")]
+mod export;
 #[cfg(feature = "fetch")]
 pub mod fetch;
 mod files;

@@ -42,7 +42,7 @@ mod writer;
 pub use header::{FACTS, OLDEST, VERSION};
 pub use map::{Plain, View};
 pub use sections::Sections;
-pub use writer::{Section, Writer};
+pub use writer::{Section, Writer, sync_folder};
 
 pub(crate) use header::Remedies;
 

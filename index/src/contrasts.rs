@@ -11,7 +11,7 @@ use crate::{
     meta::{ContrastFacts, SpaceFacts},
     records::{Record, RecordWriter, Records},
     segment_space::SegmentSpace,
-    space::Space,
+    space::{Space, SpacePart},
     space_writer::{GraphSpec, SpaceSpec, SpaceWriter, Tell},
 };
 
@@ -93,10 +93,15 @@ impl Contrasts {
 
     /// The source and the payload of a contrast record by its number.
     pub fn record(&self, number: u32) -> Option<(u32, [u32; 2])> {
-        let (part, place) = self.space.numbers.locate(number)?;
-        let part = self.space.parts().get(part)?;
+        let (part, place) = self.locate(number)?;
         let record = part.space.records.get(place)?;
         Some((self.space.sources.number(part.segment, record.source)?, record.payload))
+    }
+
+    /// The part that a contrast record is in, and its place there.
+    pub(crate) fn locate(&self, number: u32) -> Option<(&SpacePart, u32)> {
+        let (part, place) = self.space.numbers.locate(number)?;
+        Some((self.space.parts().get(part)?, place))
     }
 }
 

@@ -16,6 +16,7 @@ use std::{
 };
 
 use crate::{
+    container::sync_folder,
     error::{Error, IoContext, REMEDIES, Result},
     state::State,
 };
@@ -232,15 +233,4 @@ pub(crate) fn pointer(folder: &Path) -> Result<(String, u64)> {
 fn damaged(folder: &Path, what: &str, expected: &str, found: String) -> Error {
     let (what, expected) = (what.into(), expected.into());
     Error::Damaged { path: folder.join(POINTER), what, expected, found, remedy: REMEDIES.damage }
-}
-
-#[cfg(unix)]
-fn sync_folder(path: &Path) -> Result<()> {
-    File::open(path).and_then(|folder| folder.sync_all()).at("save", path)
-}
-
-#[cfg(not(unix))]
-fn sync_folder(_: &Path) -> Result<()> {
-    // Other systems have no such call for folders. There a rename is durable when it returns.
-    Ok(())
 }

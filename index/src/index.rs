@@ -166,7 +166,13 @@ impl Index {
     /// half is the number of the generation that added it.
     pub fn id(&self, number: u32) -> Option<u64> {
         let (segment, place) = self.segments.records.locate(number)?;
-        Some(self.id_at(segment, place))
+        Some(self.id_at(0, segment, place))
+    }
+
+    /// The id of a contrast record, which it keeps as a record does. A record can have the same id.
+    pub fn contrast_id(&self, number: u32) -> Option<u64> {
+        let (part, place) = self.contrasts()?.locate(number)?;
+        Some(self.id_at(1, part.segment, place))
     }
 
     /// The number of the record with this id. `None` if it was removed.
@@ -180,8 +186,8 @@ impl Index {
         })
     }
 
-    fn id_at(&self, segment: usize, place: u32) -> u64 {
-        let stored = self.segments.all[segment].ids(0).get(place as usize).copied();
+    fn id_at(&self, kind: usize, segment: usize, place: u32) -> u64 {
+        let stored = self.segments.all[segment].ids(kind).get(place as usize).copied();
         stored.unwrap_or_else(|| id(self.state.segments[segment].serial, u64::from(place)))
     }
 

@@ -13,6 +13,7 @@
 //!   search in one class scans one range. Similarities are always computed in f32 from the stored rows. The graph only
 //!   proposes candidates, and [`Answer::exact`] says whether it was used.
 //! - [`Space::sums`] and [`Space::group_sums`] are sums of the rows by class and by groups that the caller defines.
+//! - [`Space::adjacency`] is the graph itself, for other programs.
 //! - [`Index::contrasts`] are examples of what the records are not, searched apart from the records.
 //! - [`Index::verify`] reads everything and finds damage.
 //!
@@ -25,6 +26,7 @@
 
 #![warn(unreachable_pub)]
 
+mod adjacency;
 mod builder;
 mod change;
 mod compact;
@@ -67,6 +69,7 @@ mod walk;
 pub mod container;
 pub mod sums;
 
+pub use adjacency::Adjacency;
 pub use builder::Builder;
 pub use change::{Addition, Change, Note};
 pub use contrasts::Contrasts;

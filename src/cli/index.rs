@@ -1,7 +1,7 @@
 //! `citree index`: writes every gold edge of a treebank to a bundle's index.
 
 use super::machine::Machine;
-use super::progress::step_bar;
+use super::progress::{advance, step_bar};
 use crate::bundle::Bundle;
 use crate::evidence::{REJECTED, Step};
 use crate::task::Task;
@@ -80,21 +80,17 @@ pub(super) fn show(bar: &ProgressBar, step: Step) {
             format!(
                 "{}: {}",
                 Task::ALL.get(progress.space).map_or("rejected", |task| task.name()),
-                phase(progress.phase)
+                phase_name(progress.phase)
             ),
             progress.done,
             progress.total,
         ),
     };
-    if bar.prefix() != name {
-        bar.reset();
-        bar.set_prefix(name);
-    }
-    bar.set_length(total);
-    bar.set_position(done);
+    advance(bar, &name, done, total);
 }
 
-fn phase(phase: Phase) -> &'static str {
+/// What a phase of a build is called.
+pub(super) fn phase_name(phase: Phase) -> &'static str {
     match phase {
         Phase::Sums => "sums",
         Phase::Groups => "sums of groups",

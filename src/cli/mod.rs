@@ -9,6 +9,7 @@ mod demo;
 mod eval;
 mod evidence;
 mod explain;
+mod export;
 mod fetch;
 mod index;
 mod info;
@@ -64,6 +65,7 @@ enum Verb {
     Parse(parse::Args),
     Explain(explain::Args),
     Neighbors(neighbors::Args),
+    Export(export::Args),
     Serve(serve::Args),
     Eval(eval::Args),
     Info(info::Args),
@@ -107,6 +109,7 @@ fn run() -> anyhow::Result<ExitCode> {
         Verb::Evidence(args) => evidence::run(args),
         Verb::Calibrate(args) => calibrate::run(args),
         Verb::Neighbors(args) => neighbors::run(args),
+        Verb::Export(args) => export::run(args),
         Verb::Info(args) => info::run(args),
         Verb::Verify(args) => verify::run(args),
         Verb::Explain(args) => explain::run(args),

@@ -64,7 +64,8 @@ pub(super) struct Args {
     machine: Machine,
 }
 
-fn space(name: &str) -> Result<Task, String> {
+/// One of the two models by the name of what it finds.
+pub(super) fn space(name: &str) -> Result<Task, String> {
     match name {
         "heads" => Ok(Task::Heads),
         "labels" => Ok(Task::Labels),

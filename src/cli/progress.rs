@@ -74,6 +74,16 @@ pub(super) fn step_bar() -> anyhow::Result<ProgressBar> {
     bar("{prefix:>22} {bar:24} {pos}/{len} {eta} left")
 }
 
+/// Shows how far a step is. A new step starts the bar again.
+pub(super) fn advance(bar: &ProgressBar, step: &str, done: u64, total: u64) {
+    if bar.prefix() != step {
+        bar.reset();
+        bar.set_prefix(step.to_string());
+    }
+    bar.set_length(total);
+    bar.set_position(done);
+}
+
 /// A counter of sentences, shown if standard error is a terminal and standard output is not.
 pub(super) fn sentence_counter() -> anyhow::Result<ProgressBar> {
     if std::io::stdout().is_terminal() || !std::io::stderr().is_terminal() {

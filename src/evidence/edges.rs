@@ -90,6 +90,16 @@ impl TrainingEdges {
         self.index.id(edge)
     }
 
+    /// The id of any edge. An accepted and a rejected edge can have the same one.
+    #[cfg(feature = "cli")]
+    pub(crate) fn id_of(&self, edge: EdgeId) -> Result<u64> {
+        let id = match edge {
+            EdgeId::Accepted(number) => self.index.id(number),
+            EdgeId::Rejected(number) => self.index.contrast_id(number),
+        };
+        id.ok_or_else(|| self.damaged(format!("no edge {edge:?}")))
+    }
+
     /// The number of the accepted edge with an id; `None` if its sentence was removed.
     pub fn edge_with_id(&self, id: u64) -> Option<u32> {
         self.index.number_of(id)
@@ -237,7 +247,8 @@ impl TrainingEdges {
         self.groups[grouping.place()].get_or_init(|| MergedGroups::of(&self.index, names(), grouping))
     }
 
-    fn damaged(&self, found: String) -> Error {
+    /// The error of an index that lacks what it should have.
+    pub(crate) fn damaged(&self, found: String) -> Error {
         Error::Bundle {
             path: self.folder.clone(),
             expected: "what was written there".to_string(),

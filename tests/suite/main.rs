@@ -14,6 +14,7 @@ mod evidence;
 mod explain;
 mod explain_html;
 mod explain_verb;
+mod export;
 mod flips;
 mod frozen;
 mod golden;

@@ -32,6 +32,7 @@ const DATA_FLOW: &[&str] = &[
     "score",
     "model",
     "evidence",
+    "export",
     "bundle",
     "parse",
     "calibrate",

@@ -223,5 +223,23 @@ impl Writer {
     }
 }
 
+/// Syncs a folder to the disk, so that the files that were created or renamed in it are there after a loss of power.
+///
+/// # Errors
+/// If the folder cannot be opened or synced.
+#[cfg(unix)]
+pub fn sync_folder(path: &Path) -> Result<()> {
+    File::open(path).and_then(|folder| folder.sync_all()).at("save", path)
+}
+
+/// Does nothing: this system has no such call for folders. There a rename is durable when it returns.
+///
+/// # Errors
+/// None.
+#[cfg(not(unix))]
+pub fn sync_folder(_: &Path) -> Result<()> {
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,7 @@
 //! Integration tests of the public API.
 #![allow(clippy::unwrap_used)]
 
+mod adjacency;
 mod changes;
 mod contrasts;
 mod damage;

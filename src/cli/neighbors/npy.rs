@@ -3,6 +3,7 @@
 //! The number of rows comes first in the file, so rows are held in memory until the end: a few hundred bytes per edge.
 
 use super::{Found, Sink};
+use crate::export::npy::{Field, header};
 use std::io::Write;
 
 /// Collects rows and writes them at the end.
@@ -24,18 +25,10 @@ impl<W: Write> Npy<W> {
         Self { out, count, rows: 0, bytes: Vec::new() }
     }
 
-    fn header(&self) -> Vec<u8> {
-        let own = OWN.iter().map(|name| format!("('{name}', '<u4')"));
-        let each = EACH.iter().map(|name| format!("('{name}', '<u4', ({},))", self.count));
-        let similarity = format!("('similarity', '<f4', ({},))", self.count);
-        let fields = own.chain(each).chain([similarity]).collect::<Vec<_>>().join(", ");
-        let text = format!("{{'descr': [{fields}], 'fortran_order': False, 'shape': ({},), }}", self.rows);
-        // Ten bytes come first: the magic string, version 1.0 and a two-byte length. The header ends at a multiple of 64.
-        let padded = (10 + text.len() + 1).next_multiple_of(64) - 10;
-        let mut header = b"\x93NUMPY\x01\x00".to_vec();
-        header.extend((padded as u16).to_le_bytes());
-        header.extend(format!("{text:<width$}\n", width = padded - 1).into_bytes());
-        header
+    fn fields(&self) -> Vec<Field<'static>> {
+        let own = OWN.iter().map(|name| (*name, "<u4", None));
+        let each = EACH.iter().map(|name| (*name, "<u4", Some(self.count)));
+        own.chain(each).chain([("similarity", "<f4", Some(self.count))]).collect()
     }
 }
 
@@ -66,7 +59,7 @@ impl<W: Write> Sink for Npy<W> {
     }
 
     fn finish(mut self: Box<Self>) -> anyhow::Result<()> {
-        let header = self.header();
+        let header = header(&self.fields(), self.rows);
         self.out.write_all(&header)?;
         self.out.write_all(&self.bytes)?;
         self.out.flush()?;

@@ -1,13 +1,9 @@
 //! Neighbours as a Parquet table, one row per neighbour.
 
 use super::{Found, Sink};
-use ::parquet::basic::Compression;
-use ::parquet::data_type::{ByteArray, ByteArrayType, FloatType, Int32Type};
-use ::parquet::file::properties::WriterProperties;
-use ::parquet::file::writer::SerializedFileWriter;
-use ::parquet::schema::parser::parse_message_type;
+use crate::export::table::{Column, Table};
+use ::parquet::data_type::ByteArray;
 use std::io::Write;
-use std::sync::Arc;
 
 const SCHEMA: &str = "message neighbors {
     required binary sent_id (STRING);
@@ -25,46 +21,23 @@ const SCHEMA: &str = "message neighbors {
 
 /// Writes one row group per chunk of sentences.
 pub(super) struct Parquet<W: Write + Send> {
-    writer: SerializedFileWriter<W>,
+    table: Table<W>,
 }
 
 impl<W: Write + Send> Parquet<W> {
     /// Writes to `out`.
     pub(super) fn new(out: W) -> anyhow::Result<Self> {
-        let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
-        let schema = Arc::new(parse_message_type(SCHEMA)?);
-        Ok(Self { writer: SerializedFileWriter::new(out, schema, Arc::new(properties))? })
+        Ok(Self { table: Table::new(out, SCHEMA)? })
     }
 }
 
-/// The columns of a row group, in the order of the schema.
+/// The columns of a row group, by their type.
 #[derive(Default)]
 struct Columns {
     texts: [Vec<ByteArray>; 4],
-    numbers: [Vec<i32>; 6],
+    numbers: [Vec<u32>; 6],
     similarity: Vec<f32>,
 }
-
-/// The type of a column of the schema, and its index among the columns of that type.
-enum Kind {
-    Text(usize),
-    Number(usize),
-    Similarity,
-}
-
-const ORDER: [Kind; 11] = [
-    Kind::Text(0),
-    Kind::Number(0),
-    Kind::Number(1),
-    Kind::Text(1),
-    Kind::Number(2),
-    Kind::Number(3),
-    Kind::Text(2),
-    Kind::Number(4),
-    Kind::Number(5),
-    Kind::Text(3),
-    Kind::Similarity,
-];
 
 impl Columns {
     fn of(found: &[Found<'_>]) -> anyhow::Result<Self> {
@@ -78,37 +51,31 @@ impl Columns {
                     let cited_label = sentence.edges.label(record.label);
                     let texts = [name.clone(), label.clone(), cited.sent_id.into(), cited_label.into()];
                     columns.texts.iter_mut().zip(texts).for_each(|(column, text)| column.push(text));
-                    // Parquet stores an unsigned number as the signed number with the same bits.
                     let numbers =
                         [edge.dependent as u32, edge.head as u32, rank, hit.record, record.dependent, record.head];
-                    columns.numbers.iter_mut().zip(numbers).for_each(|(column, number)| column.push(number as i32));
+                    columns.numbers.iter_mut().zip(numbers).for_each(|(column, number)| column.push(number));
                     columns.similarity.push(hit.similarity);
                 }
             }
         }
         Ok(columns)
     }
+
+    /// In the order of the schema.
+    fn in_order(self) -> Vec<Column> {
+        let [name, label, cited, cited_label] = self.texts.map(Column::Text);
+        let [dependent, head, rank, edge, cited_dependent, cited_head] = self.numbers.map(Column::Number);
+        let similarity = Column::Real(self.similarity);
+        vec![name, dependent, head, label, rank, edge, cited, cited_dependent, cited_head, cited_label, similarity]
+    }
 }
 
 impl<W: Write + Send> Sink for Parquet<W> {
     fn write(&mut self, found: &[Found<'_>]) -> anyhow::Result<()> {
-        let columns = Columns::of(found)?;
-        let mut group = self.writer.next_row_group()?;
-        for kind in ORDER {
-            let Some(mut column) = group.next_column()? else { break };
-            match kind {
-                Kind::Text(at) => column.typed::<ByteArrayType>().write_batch(&columns.texts[at], None, None)?,
-                Kind::Number(at) => column.typed::<Int32Type>().write_batch(&columns.numbers[at], None, None)?,
-                Kind::Similarity => column.typed::<FloatType>().write_batch(&columns.similarity, None, None)?,
-            };
-            column.close()?;
-        }
-        group.close()?;
-        Ok(())
+        Ok(self.table.write(Columns::of(found)?.in_order())?)
     }
 
     fn finish(self: Box<Self>) -> anyhow::Result<()> {
-        self.writer.close()?;
-        Ok(())
+        Ok(self.table.finish()?)
     }
 }

@@ -1,0 +1,39 @@
+//! The sentences that count, as CoNLL-U with what the index stores of them: forms, heads and labels.
+
+use super::{Export, Output};
+use crate::error::{Error, Result};
+use crate::evidence::TrainingSentence;
+use crate::treebank::{Sentence, write_sentence};
+
+impl Export<'_> {
+    /// Writes all sentences, in the order that the edges count them.
+    pub(crate) fn sentences_as_conllu(&self, mut out: Output<'_>) -> Result<()> {
+        let total = self.edges.sentences();
+        let mut document = String::new();
+        for number in 0..total {
+            (self.tell)(u64::from(number), u64::from(total));
+            let stored = self.edges.sentence(number)?;
+            let mut sentence = tree(&stored);
+            if stored.document != document {
+                sentence.set_comment("newdoc id", stored.document);
+                document = stored.document.to_string();
+            }
+            for (key, value) in [("sent_id", stored.sent_id), ("text", stored.text)] {
+                if !value.is_empty() {
+                    sentence.set_comment(key, value);
+                }
+            }
+            write_sentence(&mut out.out, &sentence).map_err(Error::io(out.name))?;
+        }
+        Ok(())
+    }
+}
+
+fn tree(stored: &TrainingSentence<'_>) -> Sentence {
+    let mut sentence = Sentence::from_forms(stored.words.iter().map(|word| word.form));
+    for (word, stored) in sentence.words_mut().iter_mut().zip(&stored.words) {
+        word.head = Some(stored.head);
+        word.label = stored.label.to_string();
+    }
+    sentence
+}

@@ -1,0 +1,121 @@
+//! Files and folders that appear whole or not at all: written under a temporary name, and renamed at the end.
+//!
+//! All that is not published is listed, so that a process that is told to end can remove it first.
+
+use crate::error::{Error, Result};
+use citree_index::container::sync_folder;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard};
+
+static ALL: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+fn all() -> MutexGuard<'static, Vec<PathBuf>> {
+    ALL.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+/// A file or folder under its temporary name. Dropping it removes it.
+#[derive(Debug)]
+pub(crate) struct Unpublished {
+    temporary: PathBuf,
+    target: PathBuf,
+}
+
+impl Unpublished {
+    /// Chooses the temporary name of what will be `target`. The caller creates it.
+    pub(crate) fn of(target: &Path) -> Self {
+        // Without a slash at its end, which would put the temporary name into the folder.
+        let target: PathBuf = target.components().collect();
+        let mut temporary = target.clone().into_os_string();
+        temporary.push(".new");
+        let temporary = PathBuf::from(temporary);
+        all().push(temporary.clone());
+        Self { temporary, target }
+    }
+
+    /// The temporary path.
+    pub(crate) fn path(&self) -> &Path {
+        &self.temporary
+    }
+
+    /// Gives it its name and syncs the folder around it. Its content must be synced already.
+    pub(crate) fn publish(self) -> Result<()> {
+        {
+            // While the list is locked, so that it is not removed half-way.
+            let _all = all();
+            std::fs::rename(&self.temporary, &self.target).map_err(Error::io(&self.target))?;
+        }
+        let folder = self.target.parent().filter(|folder| !folder.as_os_str().is_empty());
+        Ok(sync_folder(folder.unwrap_or(Path::new(".")))?)
+    }
+}
+
+impl Drop for Unpublished {
+    fn drop(&mut self) {
+        let mut all = all();
+        // Nothing is there if it was published or never created.
+        remove(&self.temporary);
+        all.retain(|path| *path != self.temporary);
+    }
+}
+
+/// Removes all that is not published, for a process that ends now: nothing can be published after this.
+#[cfg(feature = "cli")]
+pub(crate) fn remove_unpublished() {
+    let all = all();
+    all.iter().for_each(|path| remove(path));
+    // Stays locked until the process ends.
+    std::mem::forget(all);
+}
+
+/// Removes a file or a folder. If this fails, it stays under its temporary name.
+fn remove(path: &Path) {
+    // Another thread can still create files in a folder.
+    for _ in 0..100 {
+        match path.is_dir() {
+            true if std::fs::remove_dir_all(path).is_err() => {}
+            true => return,
+            false => return drop(std::fs::remove_file(path)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn nothing_is_left_of_what_is_not_published() {
+        let folder = tempfile::tempdir().unwrap();
+        let (file, tree) = (folder.path().join("file"), folder.path().join("tree/"));
+        std::fs::write(&file, "old").unwrap();
+        for publish in [false, true] {
+            let (new_file, new_tree) = (Unpublished::of(&file), Unpublished::of(&tree));
+            std::fs::write(new_file.path(), "new").unwrap();
+            std::fs::create_dir(new_tree.path()).unwrap();
+            std::fs::write(new_tree.path().join("leaf"), "new").unwrap();
+            assert!(!tree.exists() && std::fs::read(&file).unwrap() == b"old");
+            if publish {
+                new_file.publish().unwrap();
+                new_tree.publish().unwrap();
+            }
+        }
+        assert_eq!(
+            (std::fs::read(&file).unwrap(), std::fs::read(tree.join("leaf")).unwrap()),
+            (b"new".into(), b"new".into())
+        );
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2);
+        assert!(!all().iter().any(|path| path.starts_with(folder.path())));
+    }
+
+    #[test]
+    fn what_cannot_be_published_is_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("in the way");
+        std::fs::create_dir(&target).unwrap();
+        let new = Unpublished::of(&target);
+        std::fs::write(new.path(), "a file cannot replace a folder").unwrap();
+        new.publish().unwrap_err();
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+}
