@@ -45,8 +45,6 @@ use citree_index::Ranges;
 use citree_index::sums::Sums;
 use std::sync::{Arc, OnceLock};
 
-}
-
 /// The training edges that count.
 #[derive(Debug)]
 pub struct Evidence {
