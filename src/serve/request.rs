@@ -13,6 +13,9 @@ use crate::treebank::Sentence;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+/// The most splits of a request. There are fewer that differ.
+const MOST_SPLITS: usize = 16;
+
 /// Sentences to parse: exactly one of the three fields.
 #[derive(Clone, Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -44,7 +47,8 @@ pub(super) struct ExplainRequest {
     edges: Vec<usize>,
     /// Only edges whose head or label is less probable than this.
     below: Option<f32>,
-    /// Break scores and margins down by `label` (the default), `document`, `genre`, `prefix:N`, `dependent` or `head`.
+    /// Break scores and margins down by `label` (the default), `treebank`, `document`, `genre`, `prefix:N`, `dependent` or
+    /// `head`.
     by: Option<Vec<String>>,
     /// Alternative edges to contrast with the chosen ones, as `WORD:HEAD` or `WORD:HEAD:LABEL`; 0 is ROOT.
     why_not: Vec<String>,
@@ -149,6 +153,10 @@ impl ExplainRequest {
         let count = count(Some(self.count.unwrap_or(usual)), limits)?;
         let by = match &self.by {
             None => Options::default().by,
+            // Before any work that grows with their number.
+            Some(names) if names.len() > MOST_SPLITS => {
+                return Err(Problem::unfit(format!("`by` names at most {MOST_SPLITS} splits")));
+            }
             Some(names) => {
                 let mut by: Vec<By> = names
                     .iter()

@@ -232,7 +232,7 @@ fn refused_requests_get_problem_json_with_a_remedy() {
         ("/v1/explain", r#"{"text": "a b", "why_not": ["x"]}"#, 422, "WORD:HEAD"),
         ("/v1/explain", r#"{"text": "a b", "why_not": ["1:1"]}"#, 422, "its own head"),
         ("/v1/explain", r#"{"text": "a b", "why_not": ["1:2:nolabel"]}"#, 422, "no label nolabel"),
-        ("/v1/explain", r#"{"text": "a b", "by": ["moon"]}"#, 422, "label, document, genre"),
+        ("/v1/explain", r#"{"text": "a b", "by": ["moon"]}"#, 422, "label, treebank, document, genre"),
         ("/v1/explain", r#"{"text": "a", "rule": {"name": "magic"}}"#, 422, "no rule `magic`"),
         ("/v1/explain", r#"{"text": "a", "rule": {"name": "knn", "neighbors": 0}}"#, 422, "`neighbors` of 2 or more"),
         ("/v1/explain", r#"{"text": "a", "rule": {"name": "nca", "temperature": -1}}"#, 422, "positive"),
