@@ -51,6 +51,11 @@ impl Layout {
         self.folder.join("training")
     }
 
+    /// Locked by the process that trains the bundle, and there only while it does.
+    pub(crate) fn training_lock(&self) -> PathBuf {
+        self.folder.join("training.lock")
+    }
+
     /// One JSON line per epoch.
     pub(crate) fn metrics(&self) -> PathBuf {
         self.folder.join("metrics.jsonl")

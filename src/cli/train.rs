@@ -80,7 +80,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let config = configuration(&args)?;
     let (bundle, layout) = (args.bundle.display(), Layout::of(&args.bundle));
     let start = if args.resume { Start::Resume } else { Start::Fresh };
-    start.check(&layout)?;
+    let _lock = start.begin(&layout)?;
     let device = args.machine.start()?;
     let (train, dev) = (read_trees(&args.train)?, read_trees(&args.dev)?);
     let mut progress = Progress::start()?;
@@ -112,7 +112,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
         pretrained => pretrained?,
     };
     let plan = Plan { config: &config, pretrained: &pretrained, train: &train, dev: &dev, device: &device };
-    let trained = crate::train::train(&plan, &args.bundle, start, &mut progress);
+    let trained = crate::train::train_alone(&plan, &layout, start, &mut progress);
     progress.finish();
     if trained?.is_none() {
         tell_how_to_resume();

@@ -1,14 +1,55 @@
 //! The folder of a training run: how one begins, and what must be the same for one to be resumed.
 
 use super::data::Data;
+use crate::bundle::Layout;
 use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::files::write_atomically;
+use std::fs::{File, OpenOptions, TryLockError};
 use std::path::{Path, PathBuf};
 
 /// The file that makes a folder resumable.
 const CONFIG: &str = "config.toml";
 const TREEBANKS: &str = "treebanks";
+
+/// Held while a bundle is trained, so that no other process trains it too.
+#[derive(Debug)]
+pub(crate) struct TrainingLock {
+    file: File,
+    layout: Layout,
+}
+
+impl TrainingLock {
+    pub(crate) fn take(layout: &Layout) -> Result<Self> {
+        let path = layout.training_lock();
+        std::fs::create_dir_all(layout.folder()).map_err(Error::io(layout.folder()))?;
+        let file = OpenOptions::new().create(true).truncate(false).write(true).open(&path).map_err(Error::io(&path))?;
+        match file.try_lock() {
+            Ok(()) => Ok(Self { file, layout: layout.clone() }),
+            Err(TryLockError::Error(error)) => Err(Error::io(&path)(error)),
+            Err(TryLockError::WouldBlock) => {
+                let (expected, found) = ("a bundle that nobody trains", "a training that is running");
+                Err(Error::unfit(layout.folder(), expected, found, "wait until it is done, or stop it"))
+            }
+        }
+    }
+}
+
+impl Drop for TrainingLock {
+    fn drop(&mut self) {
+        // Removed before it is unlocked. If nothing was written, the folder goes too; otherwise that fails.
+        let _ = std::fs::remove_file(self.layout.training_lock());
+        let _ = std::fs::remove_dir(self.layout.folder());
+        let _ = self.file.unlock();
+    }
+}
+
+/// Deletes the folder of a finished run. It cannot be resumed as soon as anything of it is gone.
+pub(super) fn end(folder: &Path) -> Result<()> {
+    let config = folder.join(CONFIG);
+    std::fs::remove_file(&config).map_err(Error::io(&config))?;
+    std::fs::remove_dir_all(folder).map_err(Error::io(folder))
+}
 
 /// Whether the folder has a run that can be resumed.
 #[cfg(feature = "lab")]
@@ -20,6 +61,8 @@ pub(super) fn is_resumable(folder: &Path) -> bool {
 /// folder becomes resumable only after that, so that a run that is killed is never resumed from random parameters.
 pub(super) fn begin(folder: &Path, config: &Config, data: &Data, start: impl FnOnce() -> Result<()>) -> Result<()> {
     if folder.exists() {
+        // First what makes it resumable, in case this is killed.
+        std::fs::remove_file(folder.join(CONFIG)).ok();
         std::fs::remove_dir_all(folder).map_err(Error::io(folder))?;
     }
     std::fs::create_dir_all(folder).map_err(Error::io(folder))?;

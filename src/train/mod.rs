@@ -14,6 +14,7 @@ pub(crate) mod run;
 mod sample;
 
 use data::Data;
+use folder::TrainingLock;
 use run::Run;
 
 pub use observer::{EpochReport, Flow, Observer, Stage, StepReport};
@@ -43,8 +44,10 @@ pub enum Start<'a> {
 }
 
 impl Start<'_> {
-    /// Refuses to train over what is there: a trained model, or a training that can be resumed.
-    pub(crate) fn check(&self, layout: &Layout) -> Result<()> {
+    /// Refuses to train over what is there: a trained model, a training that can be resumed, or one that is running.
+    /// Returns a lock to hold until the end.
+    pub(crate) fn begin(&self, layout: &Layout) -> Result<TrainingLock> {
+        let lock = TrainingLock::take(layout)?;
         let resumed = matches!(self, Self::Resume);
         let refuse = |found: &str, remedy: &str| Err(Error::unfit(layout.folder(), "a new bundle", found, remedy));
         // A run that was killed after it wrote the model has both folders, and resumes like any other.
@@ -54,7 +57,7 @@ impl Start<'_> {
         if layout.is_interrupted() && !resumed {
             return refuse("an interrupted training", "go on with --resume, or remove it first");
         }
-        Ok(())
+        Ok(lock)
     }
 }
 
@@ -140,9 +143,19 @@ impl Bundle {
 /// Trains both models into a bundle and indexes its training edges. Returns `None` if the observer stops it;
 /// [`Start::Resume`] then continues to the same result.
 pub fn train(plan: &Plan, bundle: &Path, start: Start<'_>, observer: &mut dyn Observer) -> Result<Option<Bundle>> {
-    let Plan { config, pretrained, device, .. } = *plan;
     let layout = Layout::of(bundle);
-    start.check(&layout)?;
+    let _lock = start.begin(&layout)?;
+    train_alone(plan, &layout, start, observer)
+}
+
+/// As [`train`], for a caller that holds the lock.
+pub(crate) fn train_alone(
+    plan: &Plan,
+    layout: &Layout,
+    start: Start<'_>,
+    observer: &mut dyn Observer,
+) -> Result<Option<Bundle>> {
+    let Plan { config, pretrained, device, .. } = *plan;
     let (tables, data) = plan.begin()?;
     let folder = layout.training();
     if let Start::From(bundle) = start
@@ -178,13 +191,13 @@ pub fn train(plan: &Plan, bundle: &Path, start: Start<'_>, observer: &mut dyn Ob
         return Ok(None);
     };
     let model = Model::new(config.clone(), tables, pretrained.clone(), heads, labels);
-    let model = plan.save(model, &layout, &*recorder.observer)?;
+    let model = plan.save(model, layout, &*recorder.observer)?;
     recorder.write()?;
     write_atomically(&layout.curve(), curve::svg(&recorder.reports).as_bytes())?;
     let bundle = Bundle::of(layout.clone(), model.clone(), device)?;
     bundle.calibrate(plan.dev, &|done, total| recorder.observer.indexing(Step::Measuring { done, total }))?;
-    std::fs::remove_dir_all(&folder).map_err(Error::io(&folder))?;
-    Bundle::of(layout, model, device).map(Some)
+    folder::end(&folder)?;
+    Bundle::of(layout.clone(), model, device).map(Some)
 }
 
 impl Plan<'_> {
