@@ -23,13 +23,14 @@ impl EvidenceEditor<'_> {
     ///
     /// # Errors
     /// If another process changes the index, or the files cannot be written. Treebanks that were merged before stay so.
-    pub fn merge(self, message: &str, tell: &(dyn Fn(Step) + Sync)) -> Result<Option<u64>> {
+    pub fn merge(mut self, message: &str, tell: &(dyn Fn(Step) + Sync)) -> Result<Option<u64>> {
         let mut generation = None;
         // Not kept open, because each change begins on its own.
         let segments = self.begin()?.index().segments();
-        let editor = Self { generation: None, ..self };
+        // Its own changes make newer generations.
+        self.generation = None;
         for name in treebanks::names(&segments) {
-            generation = editor.merge_treebank(&name, message, tell)?.or(generation);
+            generation = self.merge_treebank(&name, message, tell)?.or(generation);
         }
         Ok(generation)
     }
