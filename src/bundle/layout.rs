@@ -1,5 +1,6 @@
 //! The files and folders of a bundle. Only this file knows their names.
 
+use crate::error::{Error, Result};
 use crate::model::ModelFiles;
 use std::path::{Path, PathBuf};
 
@@ -74,6 +75,16 @@ impl Layout {
     /// What was measured of rules, and the rule that decides.
     pub(crate) fn rules(&self) -> PathBuf {
         self.folder.join("rules.json")
+    }
+
+    /// Refuses a folder without a model.
+    pub(crate) fn require_model(&self) -> Result<()> {
+        if self.model_files().config.is_file() {
+            return Ok(());
+        }
+        let found = if self.folder.exists() { "none" } else { "nothing there" };
+        let remedy = "train one with `citree train`, or finish an interrupted training with `--resume`";
+        Err(Error::unfit(&self.folder, "a bundle with a model/ folder", found, remedy))
     }
 
     /// Whether there is a trained model.

@@ -62,15 +62,8 @@ impl Bundle {
     /// Opens a bundle for a device.
     pub fn open_on(path: impl AsRef<Path>, device: &Device) -> Result<Self> {
         let layout = Layout::of(path.as_ref());
+        layout.require_model()?;
         let files = layout.model_files();
-        if !files.config.is_file() {
-            return Err(Error::Bundle {
-                path: layout.folder().to_path_buf(),
-                expected: "a bundle with a model/ folder".to_string(),
-                found: if layout.folder().exists() { "none" } else { "nothing there" }.to_string(),
-                remedy: "train one with `citree train`, or finish an interrupted training with `--resume`".to_string(),
-            });
-        }
         let pretrained = layout.pretrained();
         let model = Model::load(&files, |config| Pretrained::load(&pretrained, config.bert.train, device), device)?;
         Self::of(layout, model, device)
@@ -182,7 +175,16 @@ impl Bundle {
     /// An editor of the evidence: sentences can be added, removed and replaced without building the index again. This
     /// snapshot keeps the generation it has; [`refreshed`](Self::refreshed) gives one with the new.
     pub fn evidence(&self) -> EvidenceEditor<'_> {
-        EvidenceEditor::new(self.model(), self.layout().index())
+        EvidenceEditor::new(Some(self.model()), self.layout().index())
+    }
+
+    /// An editor of the evidence in a bundle that is not opened. Without a model it can remove, undo, rename and list, and
+    /// is there at once.
+    #[cfg(feature = "cli")]
+    pub(crate) fn evidence_in(path: &Path) -> Result<EvidenceEditor<'static>> {
+        let layout = Layout::of(path);
+        layout.require_model()?;
+        Ok(EvidenceEditor::new(None, layout.index()))
     }
 
     /// Builds a new generation of the index from the gold edges of a treebank, with the usual number of rejected edges

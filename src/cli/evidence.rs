@@ -104,6 +104,17 @@ enum Action {
     Log,
 }
 
+impl Action {
+    /// Whether the model has to be read: to encode sentences, or to parse. The others are done at once.
+    fn needs_model(&self) -> bool {
+        match self {
+            Self::Add { .. } | Self::Replace { .. } | Self::Merge { .. } => true,
+            Self::Remove { options, .. } | Self::Undo { options } => options.show_effect.is_some(),
+            Self::List | Self::Rename { .. } | Self::Log => false,
+        }
+    }
+}
+
 #[derive(clap::Args)]
 struct Options {
     /// Why, for the log
@@ -117,24 +128,31 @@ struct Options {
 /// Changes the evidence of a bundle, or shows it.
 pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let device = args.machine.start()?;
-    let bundle = Bundle::open_on(&args.bundle, &device)?;
-    let editor = bundle.evidence();
+    let bundle = match args.action.needs_model() {
+        true => Some(Bundle::open_on(&args.bundle, &device)?),
+        false => None,
+    };
+    let editor = match &bundle {
+        Some(bundle) => bundle.evidence(),
+        None => Bundle::evidence_in(&args.bundle)?,
+    };
+    let bundle = bundle.as_ref();
     match args.action {
         Action::Add { file, name, new_labels, options } => {
             let sentences = read_trees(&file)?;
             let editor = bringing(new_labels, editor).to_treebank(&name);
-            with_effect(&bundle, &options, || commit(editor.add(&sentences)?, &options.message))?;
+            with_effect(bundle, &options, || commit(editor.add(&sentences)?, &options.message))?;
         }
         Action::Replace { file, new_labels, options } => {
             let sentences = read_trees(&file)?;
             let editor = bringing(new_labels, editor);
-            with_effect(&bundle, &options, || commit(editor.replace(&sentences)?, &options.message))?;
+            with_effect(bundle, &options, || commit(editor.replace(&sentences)?, &options.message))?;
         }
         Action::Remove { names, options } => {
             let names = listed(&names)?;
-            with_effect(&bundle, &options, || commit(editor.remove(&names), &options.message))?;
+            with_effect(bundle, &options, || commit(editor.remove(&names), &options.message))?;
         }
-        Action::Undo { options } => with_effect(&bundle, &options, || {
+        Action::Undo { options } => with_effect(bundle, &options, || {
             let generation = editor.undo(&options.message)?;
             writeln!(std::io::stderr(), "undone: generation {generation}")?;
             Ok(())
@@ -180,12 +198,16 @@ fn commit(editor: EvidenceEditor<'_>, message: &str) -> anyhow::Result<()> {
 }
 
 /// Runs a change, and lists what it changes in the parses of a file.
-fn with_effect(bundle: &Bundle, options: &Options, change: impl FnOnce() -> anyhow::Result<()>) -> anyhow::Result<()> {
-    let Some(file) = &options.show_effect else { return change() };
+fn with_effect(
+    bundle: Option<&Bundle>,
+    options: &Options,
+    change: impl FnOnce() -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    let (Some(bundle), Some(file)) = (bundle, &options.show_effect) else { return change() };
     let sentences = read_all(file)?;
     let before = bundle.parser()?.parse(&sentences)?;
     change()?;
-    let after = Bundle::open_on(bundle.path(), bundle.device())?.parser()?.parse(&sentences)?;
+    let after = bundle.refreshed()?.parser()?.parse(&sentences)?;
     let mut out = std::io::stdout().lock();
     let mut differ = 0;
     for ((sentence, before), after) in sentences.iter().zip(&before).zip(&after) {

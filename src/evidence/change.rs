@@ -33,7 +33,8 @@ const MOST_TAKEN_IN: u64 = 1500;
 #[derive(Debug)]
 #[must_use = "nothing changes before `commit`"]
 pub struct EvidenceEditor<'a> {
-    pub(super) model: &'a Model,
+    /// Needed to encode sentences, and to merge.
+    model: Option<&'a Model>,
     pub(super) folder: PathBuf,
     treebank: Option<String>,
     who: String,
@@ -62,8 +63,8 @@ pub struct Changed {
 }
 
 impl<'a> EvidenceEditor<'a> {
-    /// An editor of the index in a folder, which was built with this model.
-    pub(crate) fn new(model: &'a Model, folder: PathBuf) -> Self {
+    /// An editor of the index in a folder, which was built with this model. Without a model, nothing can be added or merged.
+    pub(crate) fn new(model: Option<&'a Model>, folder: PathBuf) -> Self {
         let who = ["USER", "LOGNAME", "USERNAME"].iter().find_map(|name| std::env::var(name).ok());
         Self {
             model,
@@ -148,7 +149,6 @@ impl<'a> EvidenceEditor<'a> {
         let mut change = self.begin()?;
         let gone = checks::present(change.index(), self.removed.iter().chain(&self.replaced))?;
         checks::absent(change.index(), &self.added, &gone)?;
-        let labels = self.labels(change.index())?;
         let treebank = self.treebank(change.index())?;
         gone.iter().for_each(|number| change.remove_source(*number));
         let what = match (self.added.len() - self.replaced.len(), self.replaced.len(), gone.len()) {
@@ -159,8 +159,8 @@ impl<'a> EvidenceEditor<'a> {
                 format!("added {}, removed {}", sentences(added + replaced), sentences(removed))
             }
         };
-        let (added, new_labels) = (self.added.len(), self.new_labels(change.index(), &labels));
-        let mut changed = Changed { generation: 0, added, removed: gone.len(), edges: 0, new_labels };
+        let (added, removed) = (self.added.len(), gone.len());
+        let mut changed = Changed { generation: 0, added, removed, edges: 0, new_labels: Vec::new() };
         let mut hasher = blake3::Hasher::new();
         hasher.update(&change.index().manifest().content);
         let ids = |number: &u32| change.index().source(*number).map(TrainingSentence::key).unwrap_or_default();
@@ -171,16 +171,20 @@ impl<'a> EvidenceEditor<'a> {
             changed.generation = change.publish(self.note(what, message, hasher.finalize().as_bytes()))?;
             return Ok(changed);
         }
+        let model = self.model()?;
+        let known = Labels::of(change.index(), model.tables.vocabulary.labels());
+        let labels = self.labels(&known)?;
+        changed.new_labels = labels.names()[known.names().len()..].to_vec();
         let places = self.taken_in(change.index(), &treebank);
         let (mut numbering, regrouped) = regrouped(change.index(), &places, change.copied_sources(&places));
         let rejected = rejected_per_word(change.index());
-        let counted = Counted::of(self.model, labels, &self.added, rejected, &mut numbering)?;
+        let counted = Counted::of(model, labels, &self.added, rejected, &mut numbering)?;
         hasher.update(&counted.content);
         let note = self.note(what, message, hasher.finalize().as_bytes());
-        let spec = counted.spec(self.model, numbering)?;
+        let spec = counted.spec(model, numbering)?;
         let regroup = |grouping: usize, group: u32, sentence: u32| regrouped.number(grouping, group, sentence);
         let mut addition = change.add(&treebank, spec, &places, Some(TrainingSentence::key), &regroup)?;
-        counted.write(self.model, &self.added, addition.segment(), tell, |_, _| {})?;
+        counted.write(model, &self.added, addition.segment(), tell, |_, _| {})?;
         changed.edges = counted.edges();
         changed.generation = addition.publish(note, &|progress| tell(Step::Indexing(progress)))?;
         Ok(changed)
@@ -188,7 +192,9 @@ impl<'a> EvidenceEditor<'a> {
 
     pub(super) fn begin(&self) -> Result<Change> {
         let change = Change::begin(&self.folder)?;
-        change.index().require_model(&self.model.fingerprint()?)?;
+        if let Some(model) = self.model {
+            change.index().require_model(&model.fingerprint()?)?;
+        }
         let found = change.index().generation();
         match self.generation {
             Some(expected) if expected != found => Err(Error::Stale { expected, found }),
@@ -196,13 +202,17 @@ impl<'a> EvidenceEditor<'a> {
         }
     }
 
+    pub(super) fn model(&self) -> Result<&'a Model> {
+        self.model.ok_or_else(|| refused("the model is needed for this; open the bundle".to_string()))
+    }
+
     pub(super) fn note(&self, what: String, message: &str, content: &[u8]) -> Note {
         Note { who: self.who.clone(), what, message: message.to_string(), content: content.to_vec() }
     }
 
-    /// The labels of the index after the change.
-    fn labels(&self, index: &Index) -> Result<Labels> {
-        let mut labels = Labels::of(index, self.model.tables.vocabulary.labels());
+    /// These labels, and those that the sentences bring.
+    fn labels(&self, known: &Labels) -> Result<Labels> {
+        let mut labels = known.clone();
         for sentence in &self.added {
             match checks::unknown_label(sentence, &labels) {
                 None => {}
@@ -213,11 +223,6 @@ impl<'a> EvidenceEditor<'a> {
             }
         }
         Ok(labels)
-    }
-
-    fn new_labels(&self, index: &Index, labels: &Labels) -> Vec<String> {
-        let before = Labels::of(index, self.model.tables.vocabulary.labels()).names().len();
-        labels.names()[before..].to_vec()
     }
 
     /// The treebank that the sentences are added to, as segments store its name.

@@ -51,10 +51,10 @@ impl EvidenceEditor<'_> {
             sentences(removed as usize)
         );
         let (numbering, regrouped) = regrouped(change.index(), &places, change.copied_sources(&places));
-        let labels = Labels::of(change.index(), self.model.tables.vocabulary.labels());
+        let labels = Labels::of(change.index(), self.model()?.tables.vocabulary.labels());
         let content = change.index().manifest().content.clone();
-        let counted = Counted::of(self.model, labels, &[], 0, &mut Numbering::default())?;
-        let mut spec = counted.spec(self.model, numbering)?;
+        let counted = Counted::of(self.model()?, labels, &[], 0, &mut Numbering::default())?;
+        let mut spec = counted.spec(self.model()?, numbering)?;
         spec.content.clone_from(&content);
         let regroup = |grouping: usize, group: u32, sentence: u32| regrouped.number(grouping, group, sentence);
         let addition = change.add(name, spec, &places, Some(TrainingSentence::key), &regroup)?;
