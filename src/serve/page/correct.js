@@ -185,7 +185,7 @@ async function add() {
     return edge.head === head && edge.label === label;
   });
   at("outcome").textContent += follows ? " The parse follows it."
-    : " The parse by this rule does not follow it: one sentence is one of many. By kNN the nearest edges decide.";
+    : " The parse does not follow it: by this rule other edges count for more. By kNN with 2 neighbours the nearest ones decide.";
 }
 
 async function undo() {
