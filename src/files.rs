@@ -18,8 +18,7 @@ pub(crate) type Named<'a, T> = (String, Vec<usize>, &'a [T]);
 /// Writes a file under a temporary name, syncs it to disk, renames it into place and syncs its folder, so that the new file
 /// is there after a loss of power.
 pub(crate) fn write_atomically(path: &Path, bytes: &[u8]) -> Result<()> {
-    let new = Unpublished::of(path);
-    let mut file = std::fs::File::create(new.path()).map_err(Error::io(new.path()))?;
+    let (new, mut file) = Unpublished::file(path)?;
     file.write_all(bytes).and_then(|()| file.sync_all()).map_err(Error::io(new.path()))?;
     new.publish()
 }

@@ -7,15 +7,13 @@
 //! `hnsw_rs` has a distance of dot products too (`DistDot`), but without its SIMD feature that one panics where rounding
 //! makes the product of two equal rows larger than 1.
 
-use super::{Export, Output, npy, refused, written};
+use super::{Export, Output, npy, refused, write_to};
 use crate::error::{Error, Result};
 use crate::files::Unpublished;
 use citree_index::container::sync_folder;
 use citree_index::{Adjacency, GraphSpec, Metric, Phase};
+use std::fs::File;
 use std::path::Path;
-
-/// What the files of the dump are called before their extensions.
-const NAME: &str = "edges";
 
 // The numbers of hnsw_rs' format (its `hnswio.rs`).
 const DESCRIPTION: u32 = 0x002a_6779;
@@ -41,17 +39,19 @@ impl Export<'_> {
             let how = "remove it, or give another name";
             return Err(refused(&format!("{} is there already; {how}", folder.display())));
         }
-        let new = Unpublished::of(folder);
+        let new = Unpublished::folder(folder)?;
         let scratch = new.path().join("scratch");
-        for folder in [new.path(), &scratch] {
-            std::fs::create_dir(folder).map_err(Error::io(folder))?;
-        }
+        std::fs::create_dir(&scratch).map_err(Error::io(&scratch))?;
         let spec = GraphSpec::default();
         let graph = self.space.adjacency(&scratch, spec, tell)?;
         let dump = Dump::new(self, &graph, spec.effort);
-        written(&new.path().join(format!("{NAME}.hnsw.graph")), |out| dump.graph(out))?;
-        written(&new.path().join(format!("{NAME}.hnsw.data")), |out| dump.data(out))?;
-        written(&new.path().join("points.npy"), |out| dump.points(out))?;
+        let file = |name: &str, write: &dyn Fn(Output<'_>) -> Result<()>| {
+            let path = new.path().join(name);
+            write_to(&path, File::create(&path).map_err(Error::io(&path))?, write)
+        };
+        file("edges.hnsw.graph", &|out| dump.graph(out))?;
+        file("edges.hnsw.data", &|out| dump.data(out))?;
+        file("points.npy", &|out| dump.points(out))?;
         drop(graph);
         std::fs::remove_dir_all(&scratch).map_err(Error::io(&scratch))?;
         sync_folder(new.path())?;

@@ -16,6 +16,7 @@ use crate::evidence::{EdgeId, TrainingEdges};
 use crate::files::Unpublished;
 use crate::task::Task;
 use citree_index::{Metric, Space};
+use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
@@ -101,14 +102,13 @@ pub(crate) fn to_file(path: &Path, write: impl FnOnce(Output<'_>) -> Result<()>)
     if path.is_dir() {
         return Err(refused(&format!("{} is a folder; give the name of a file", path.display())));
     }
-    let new = Unpublished::of(path);
-    written(new.path(), write)?;
+    let (new, file) = Unpublished::file(path)?;
+    write_to(new.path(), file, write)?;
     new.publish()
 }
 
 /// Writes a file and syncs it to disk.
-fn written(path: &Path, write: impl FnOnce(Output<'_>) -> Result<()>) -> Result<()> {
-    let file = std::fs::File::create(path).map_err(Error::io(path))?;
+fn write_to(path: &Path, file: File, write: impl FnOnce(Output<'_>) -> Result<()>) -> Result<()> {
     let mut out = BufWriter::with_capacity(1 << 20, file);
     write(Output { name: path, out: &mut out })?;
     let file = out.into_inner().map_err(|error| Error::io(path)(error.into_error()))?;

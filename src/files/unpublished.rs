@@ -4,6 +4,7 @@
 
 use crate::error::{Error, Result};
 use citree_index::container::sync_folder;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard};
 
@@ -18,18 +19,47 @@ fn all() -> MutexGuard<'static, Vec<PathBuf>> {
 pub(crate) struct Unpublished {
     temporary: PathBuf,
     target: PathBuf,
+    /// Whether it is in the list and is removed when this is dropped.
+    listed: bool,
 }
 
 impl Unpublished {
-    /// Chooses the temporary name of what will be `target`. The caller creates it.
-    pub(crate) fn of(target: &Path) -> Self {
+    /// Creates a file that will be `target`. One that is left under the temporary name is overwritten.
+    pub(crate) fn file(target: &Path) -> Result<(Self, File)> {
+        let mut new = Self::named(target);
+        new.list(&mut all());
+        let file = File::create(&new.temporary).map_err(Error::io(&new.temporary))?;
+        Ok((new, file))
+    }
+
+    /// Creates a folder that will be `target`. Nothing may be there under the temporary name.
+    #[cfg(feature = "cli")]
+    pub(crate) fn folder(target: &Path) -> Result<Self> {
+        let mut new = Self::named(target);
+        let mut all = all();
+        // Listed after that, so that what others have there is not removed.
+        std::fs::create_dir(&new.temporary).map_err(Error::io(&new.temporary))?;
+        new.list(&mut all);
+        drop(all);
+        Ok(new)
+    }
+
+    fn named(target: &Path) -> Self {
         // Without a slash at its end, which would put the temporary name into the folder.
         let target: PathBuf = target.components().collect();
         let mut temporary = target.clone().into_os_string();
         temporary.push(".new");
-        let temporary = PathBuf::from(temporary);
-        all().push(temporary.clone());
-        Self { temporary, target }
+        Self { temporary: temporary.into(), target, listed: false }
+    }
+
+    fn list(&mut self, all: &mut Vec<PathBuf>) {
+        all.push(self.temporary.clone());
+        self.listed = true;
+    }
+
+    fn unlist(&mut self, all: &mut Vec<PathBuf>) {
+        all.retain(|path| *path != self.temporary);
+        self.listed = false;
     }
 
     /// The temporary path.
@@ -38,12 +68,12 @@ impl Unpublished {
     }
 
     /// Gives it its name and syncs the folder around it. Its content must be synced already.
-    pub(crate) fn publish(self) -> Result<()> {
-        {
-            // While the list is locked, so that it is not removed half-way.
-            let _all = all();
-            std::fs::rename(&self.temporary, &self.target).map_err(Error::io(&self.target))?;
-        }
+    pub(crate) fn publish(mut self) -> Result<()> {
+        // While the list is locked, so that it is not removed half-way.
+        let mut all = all();
+        std::fs::rename(&self.temporary, &self.target).map_err(Error::io(&self.target))?;
+        self.unlist(&mut all);
+        drop(all);
         let folder = self.target.parent().filter(|folder| !folder.as_os_str().is_empty());
         Ok(sync_folder(folder.unwrap_or(Path::new(".")))?)
     }
@@ -51,10 +81,11 @@ impl Unpublished {
 
 impl Drop for Unpublished {
     fn drop(&mut self) {
-        let mut all = all();
-        // Nothing is there if it was published or never created.
-        remove(&self.temporary);
-        all.retain(|path| *path != self.temporary);
+        if self.listed {
+            let mut all = all();
+            remove(&self.temporary);
+            self.unlist(&mut all);
+        }
     }
 }
 
@@ -83,6 +114,7 @@ fn remove(path: &Path) {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+    use std::io::Write;
 
     #[test]
     fn nothing_is_left_of_what_is_not_published() {
@@ -90,9 +122,9 @@ mod tests {
         let (file, tree) = (folder.path().join("file"), folder.path().join("tree/"));
         std::fs::write(&file, "old").unwrap();
         for publish in [false, true] {
-            let (new_file, new_tree) = (Unpublished::of(&file), Unpublished::of(&tree));
-            std::fs::write(new_file.path(), "new").unwrap();
-            std::fs::create_dir(new_tree.path()).unwrap();
+            let ((new_file, mut out), new_tree) =
+                (Unpublished::file(&file).unwrap(), Unpublished::folder(&tree).unwrap());
+            out.write_all(b"new").unwrap();
             std::fs::write(new_tree.path().join("leaf"), "new").unwrap();
             assert!(!tree.exists() && std::fs::read(&file).unwrap() == b"old");
             if publish {
@@ -113,9 +145,18 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let target = folder.path().join("in the way");
         std::fs::create_dir(&target).unwrap();
-        let new = Unpublished::of(&target);
-        std::fs::write(new.path(), "a file cannot replace a folder").unwrap();
+        let (new, _) = Unpublished::file(&target).unwrap();
         new.publish().unwrap_err();
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn what_others_have_under_the_temporary_name_of_a_folder_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let theirs = folder.path().join("graph.new");
+        std::fs::create_dir(&theirs).unwrap();
+        std::fs::write(theirs.join("theirs"), "").unwrap();
+        Unpublished::folder(&folder.path().join("graph")).unwrap_err();
+        assert!(theirs.join("theirs").exists());
     }
 }

@@ -103,7 +103,7 @@ fn a_change_costs_nothing_of_the_segments_that_stay_and_a_merge_frees_them() {
 }
 
 #[test]
-fn eight_readers_during_changes_always_see_one_whole_state() {
+fn eight_readers_during_two_hundred_changes_always_see_one_whole_state() {
     let folder = tempfile::tempdir().unwrap();
     let sources = some_sources(0..40);
     drop(build(&sources, folder.path(), Metric::Cosine));
@@ -128,7 +128,7 @@ fn eight_readers_during_changes_always_see_one_whole_state() {
             });
         }
         let mut random = Random::new(5);
-        for step in 0..60 {
+        for step in 0..200 {
             if step % 2 == 0 {
                 let first = Index::open(folder.path()).unwrap().segments().len();
                 change(folder.path(), &[], &[Source::new(1000 + step, &mut random)], first, Metric::Cosine).unwrap();
