@@ -158,6 +158,12 @@ pub enum Error {
         /// The reason, and the remedy.
         message: String,
     },
+    /// An audit cannot be made, or its decisions cannot be used.
+    #[error("{message}")]
+    Audit {
+        /// The reason, and the remedy.
+        message: String,
+    },
     /// Two treebanks cannot be compared.
     #[error("cannot compare: {found}, but {expected}; {remedy}")]
     Evaluation {

@@ -4,6 +4,7 @@
 //! whole parser.
 
 mod arguments;
+mod audit;
 mod bert;
 mod explain;
 mod joint;
@@ -36,12 +37,17 @@ fn main() -> anyhow::Result<ExitCode> {
     match arguments[..] {
         ["train", "--help" | "-h"] => print(USAGE),
         ["search" | "growth", "--help" | "-h"] => print(search::USAGE),
+        ["audit", "--help" | "-h"] => print(audit::USAGE),
         ["explain", "--help" | "-h"] => print(explain::USAGE),
         ["bert", "--help" | "-h"] => print(bert::USAGE),
         ["serve", "--help" | "-h"] => print(serve::USAGE),
         ["--help" | "-h"] => print(&usage()),
         ["bert", ref options @ ..] => {
             bert::run(&bert::Options::new(repository()?, options)?)?;
+            Ok(ExitCode::SUCCESS)
+        }
+        ["audit", ref options @ ..] => {
+            audit::run(&audit::Options::new(options)?)?;
             Ok(ExitCode::SUCCESS)
         }
         ["explain", ref options @ ..] => {
@@ -76,7 +82,7 @@ fn main() -> anyhow::Result<ExitCode> {
 }
 
 fn usage() -> String {
-    [USAGE, bert::USAGE, search::USAGE, explain::USAGE, serve::USAGE].join("\n")
+    [USAGE, bert::USAGE, search::USAGE, explain::USAGE, serve::USAGE, audit::USAGE].join("\n")
 }
 
 fn repository() -> anyhow::Result<&'static Path> {
