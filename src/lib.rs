@@ -53,6 +53,7 @@
 // Items that no user can reach are `pub(crate)`. The tests and tools of this repository reach a few more.
 #![cfg_attr(feature = "internals", warn(unreachable_pub))]
 
+pub mod audit;
 pub mod bundle;
 mod calibrate;
 #[cfg(feature = "cli")]

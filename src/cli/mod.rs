@@ -1,6 +1,7 @@
 //! The command line: one file per verb; the only place with clap, printing and progress bars.
 
 mod arcs;
+mod audit;
 mod calibrate;
 mod check;
 mod columns;
@@ -71,6 +72,7 @@ enum Verb {
     Info(info::Args),
     Verify(verify::Args),
     Check(check::Args),
+    Audit(audit::Args),
     Fetch(fetch::Args),
     Lab(lab::Args),
     Completions(completions::Args),
@@ -105,6 +107,7 @@ fn run() -> anyhow::Result<ExitCode> {
         Verb::Parse(args) => parse::run(args),
         Verb::Eval(args) => eval::run(args),
         Verb::Check(args) => check::run(args),
+        Verb::Audit(args) => audit::run(args),
         Verb::Index(args) => index::run(args),
         Verb::Evidence(args) => evidence::run(args),
         Verb::Calibrate(args) => calibrate::run(args),

@@ -19,6 +19,7 @@ mod writer;
 #[cfg(feature = "cli")]
 pub(crate) use check::{Finding, Summary, check};
 pub use problem::Problem;
+pub(crate) use reader::LocatedSentence;
 #[cfg(feature = "cli")]
 pub(crate) use reader::open;
 pub use reader::{Reader, read_all, read_trees};

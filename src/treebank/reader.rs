@@ -17,6 +17,14 @@ pub struct Reader<R> {
     failed: bool,
 }
 
+/// A sentence and where its words stand.
+#[derive(Clone, Debug)]
+pub(crate) struct LocatedSentence {
+    pub sentence: Sentence,
+    /// The line of every word in the file, from 1.
+    pub word_lines: Vec<u64>,
+}
+
 /// Opens a treebank; `-` is the standard input.
 pub(crate) fn open(path: &Path) -> Result<Reader<Box<dyn BufRead + Send>>> {
     if path == Path::new("-") {
@@ -44,7 +52,12 @@ impl<R: BufRead> Reader<R> {
     }
 
     /// Reads all sentences and refuses those that are not labelled trees, like [`read_trees`].
-    pub fn trees(mut self) -> Result<Vec<Sentence>> {
+    pub fn trees(self) -> Result<Vec<Sentence>> {
+        Ok(self.located_trees()?.into_iter().map(|located| located.sentence).collect())
+    }
+
+    /// The same, with the line of every word.
+    pub(crate) fn located_trees(mut self) -> Result<Vec<LocatedSentence>> {
         let mut sentences = Vec::new();
         while let Some(mut block) = self.next_parsed()? {
             if let Some(sentence) = &block.sentence {
@@ -52,7 +65,8 @@ impl<R: BufRead> Reader<R> {
                 block.problems.append(&mut faults);
             }
             self.refuse(&block)?;
-            sentences.extend(block.sentence);
+            let word_lines = block.word_lines;
+            sentences.extend(block.sentence.map(|sentence| LocatedSentence { sentence, word_lines }));
         }
         Ok(sentences)
     }

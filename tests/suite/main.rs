@@ -4,6 +4,7 @@
 
 mod agreement;
 mod alternatives;
+mod audit;
 mod browser;
 mod calibration;
 mod check_and_eval;

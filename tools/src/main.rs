@@ -19,6 +19,7 @@ usage: cargo xtask NAME
   peers growth   measure our search with growing numbers of rows
   peers explain  measure the cost of explaining
   peers serve    measure the server under load
+  peers audit    measure findings of an audit by later corrections of the treebank
 ";
 
 fn main() -> anyhow::Result<ExitCode> {

@@ -38,6 +38,7 @@ const DATA_FLOW: &[&str] = &[
     "calibrate",
     "train",
     "explain",
+    "audit",
     "lab",
     "serve",
     "cli",

@@ -4,6 +4,7 @@
 //! whole parser.
 
 mod arguments;
+mod audit;
 mod bert;
 mod evidence;
 mod explain;
@@ -37,6 +38,7 @@ fn main() -> anyhow::Result<ExitCode> {
     match arguments[..] {
         ["train", "--help" | "-h"] => print(USAGE),
         ["search" | "growth", "--help" | "-h"] => print(search::USAGE),
+        ["audit", "--help" | "-h"] => print(audit::USAGE),
         ["explain", "--help" | "-h"] => print(explain::USAGE),
         ["bert", "--help" | "-h"] => print(bert::USAGE),
         ["evidence", "--help" | "-h"] => print(evidence::USAGE),
@@ -48,6 +50,8 @@ fn main() -> anyhow::Result<ExitCode> {
         }
         ["evidence", ref options @ ..] => {
             evidence::run(&evidence::Options::new(options)?)?;
+        ["audit", ref options @ ..] => {
+            audit::run(&audit::Options::new(options)?)?;
             Ok(ExitCode::SUCCESS)
         }
         ["explain", ref options @ ..] => {
@@ -82,7 +86,7 @@ fn main() -> anyhow::Result<ExitCode> {
 }
 
 fn usage() -> String {
-    [USAGE, bert::USAGE, search::USAGE, explain::USAGE, evidence::USAGE, serve::USAGE].join("\n")
+    [USAGE, audit::USAGE, bert::USAGE, search::USAGE, explain::USAGE, evidence::USAGE, serve::USAGE].join("\n")
 }
 
 fn repository() -> anyhow::Result<&'static Path> {

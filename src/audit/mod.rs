@@ -1,0 +1,146 @@
+//! The treebank judged by itself: gold edges that similar edges contradict, with the edges that speak for either side.
+//!
+//! `subject` has the sentences that are judged, `vectors` their edges, `judge` asks the index about them without their own
+//! sentences and documents, and `score` says how suspicious they are. `detail` makes findings of the most suspicious ones,
+//! [`Group`]s join those that are the same error. [`Decisions`] are what people say about findings; [`apply`] writes them
+//! into a treebank.
+
+mod apply;
+mod decisions;
+mod detail;
+mod finding;
+mod group;
+mod judge;
+mod score;
+mod subject;
+mod vectors;
+
+pub use apply::{Applied, apply};
+pub use decisions::{Decision, Decisions, Verdict};
+pub use finding::{Example, Finding, Kind};
+pub use group::Group;
+
+use crate::error::Result;
+use crate::explain::Explainer;
+use crate::train::Flow;
+use crate::treebank::{LocatedSentence, Reader};
+use judge::{Judge, JudgedEdge};
+use score::NEIGHBORS;
+use std::path::Path;
+use subject::{Documents, Subject};
+
+/// The label of punctuation, whose heads follow from those of other words.
+const PUNCT: &str = "punct";
+
+/// A treebank to judge that is not the bundle's own evidence.
+#[derive(Clone, Debug)]
+pub struct Treebank(Vec<LocatedSentence>);
+
+impl Treebank {
+    /// Reads CoNLL-U. Every sentence must be a tree. `name` is the file name in messages.
+    pub fn read(conllu: &[u8], name: &Path) -> Result<Self> {
+        Ok(Self(Reader::new(conllu, name).located_trees()?))
+    }
+}
+
+/// What to look for.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// How many findings to report at most.
+    pub top: usize,
+    /// Only findings of this kind.
+    pub kind: Option<Kind>,
+    /// Whether to judge punctuation too.
+    pub punctuation: bool,
+    /// Edges that were decided are no findings.
+    pub decisions: Decisions,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { top: 300, kind: None, punctuation: false, decisions: Decisions::default() }
+    }
+}
+
+/// The result of an audit.
+#[derive(Clone, Debug)]
+pub struct Audit {
+    /// The most suspicious edges, the most suspicious first.
+    pub findings: Vec<Finding>,
+    /// How many edges were judged.
+    pub judged: usize,
+    /// How many findings there are, those that are not reported included.
+    pub found: usize,
+    /// The labels of the model. A label's number is its index.
+    labels: Vec<String>,
+}
+
+impl Audit {
+    /// The findings in groups that are probably the same error. Those with most expected errors come first.
+    pub fn groups(&self) -> Vec<Group> {
+        let number = |name: &str| self.labels.iter().position(|label| label == name).map(|at| at as u32);
+        group::group(&self.findings, number)
+    }
+}
+
+impl Explainer {
+    /// Judges the edges of a treebank, or those of the evidence itself if there is none, by the training edges that are most
+    /// similar to them. The sentence of an edge is no evidence about it, nor is its document. `tell` receives how many of
+    /// how many sentences were judged.
+    ///
+    /// ```no_run
+    /// use citree::{audit::Options, train::Flow};
+    /// let explainer = citree::Bundle::open("en.citree")?.explainer()?;
+    /// for finding in explainer.audit(None, &Options::default(), &|_, _| Flow::Continue)?.findings {
+    ///     println!("{} {}: {}", finding.sent_id, finding.title(), finding.says);
+    /// }
+    /// # Ok::<(), citree::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `Stopped` if `tell` stops it.
+    pub fn audit(
+        &self,
+        treebank: Option<&Treebank>,
+        options: &Options,
+        tell: &dyn Fn(usize, usize) -> Flow,
+    ) -> Result<Audit> {
+        let edges = self.evidence().edges();
+        let documents = Documents::of(edges)?;
+        let subjects = match treebank {
+            Some(Treebank(sentences)) => subject::of_file(edges, &documents, sentences)?,
+            None => subject::of_evidence(edges, &documents)?,
+        };
+        let judge = Judge::new(self, &documents, &subjects)?;
+        let asked = |subject: usize, word: usize| is_asked(options, &subjects[subject], word);
+        let judged = judge.all(&|done| tell(done, subjects.len()))?;
+        let mut found: Vec<JudgedEdge> =
+            judged.edges.into_iter().filter(|edge| asked(edge.subject, edge.word) && kind(edge).is_some()).collect();
+        found.retain(|edge| options.kind.is_none_or(|wanted| kind(edge) == Some(wanted)));
+        // Ties stay in the order of the treebank.
+        found.sort_by(|a, b| b.score.total_cmp(&a.score));
+        let all = found.len();
+        found.truncate(options.top);
+        Ok(Audit {
+            findings: detail::findings(&judge, &found)?,
+            judged: judged.count,
+            found: all,
+            labels: self.parser().labels().to_vec(),
+        })
+    }
+}
+
+/// Whether an edge can be a finding at all.
+fn is_asked(options: &Options, subject: &Subject, word: usize) -> bool {
+    let (form, head, label) = (&subject.words[word - 1], subject.heads[word - 1], &subject.labels[word - 1]);
+    (options.punctuation || label != PUNCT) && !options.decisions.holds_for(&subject.sent_id, word, form, head, label)
+}
+
+/// What seems to be wrong with an edge: its head if another one is likelier, else its label if another one has more votes.
+fn kind(edge: &JudgedEdge) -> Option<Kind> {
+    match edge.rival {
+        Some(rival) if rival.odds > edge.votes.head => Some(Kind::Head),
+        _ if edge.votes.say_another_label() => Some(Kind::Label),
+        _ => None,
+    }
+}

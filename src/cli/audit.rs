@@ -1,0 +1,200 @@
+//! `citree audit`: lists the gold edges that similar edges contradict, and writes decisions about them into a treebank.
+
+mod csv;
+mod review;
+mod text;
+
+use super::machine::Machine;
+use super::progress::{bar, interrupt_flag};
+use crate::audit::{Audit, Decisions, Group, Kind, Options, Treebank, apply};
+use crate::bundle::Bundle;
+use crate::error::Error;
+use crate::files::write_atomically;
+use crate::train::Flow;
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::atomic::Ordering;
+
+/// The findings that are grouped.
+const GROUPED: usize = 5000;
+
+/// Find gold edges that are probably wrong, with the similar edges that say so.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  citree audit en.citree --top 20
+  citree audit en.citree --treebank train.conllu --format csv > findings.csv
+  citree audit en.citree --groups --top 50
+  citree audit en.citree --treebank new.conllu --fail-above 0.5
+  citree audit en.citree --treebank train.conllu --decisions decided.jsonl --review
+  citree audit en.citree --apply decided.jsonl --treebank train.conllu --output mended.conllu
+
+Every gold edge of the bundle's evidence, or of FILE, is judged by the training edges most similar to it. Its own \
+sentence and document are no evidence. The score is the share of errors to expect among edges that are so \
+suspicious, as on English-EWT; other treebanks differ.
+
+With --treebank, a finding is FILE:LINE. FILE can be a treebank that the bundle was not trained on: then findings are \
+also where the two differ. Decided edges are not asked again, unless they were changed in another way. --apply changes \
+HEAD and DEPREL of accepted edges and no other byte, and refuses what is not a tree.
+
+Exit status: 0 done, 1 a finding above --fail-above, 2 could not be done, 130 interrupted.")]
+pub(super) struct Args {
+    /// The bundle, as `citree train` made it
+    bundle: PathBuf,
+    /// Judge this treebank in CoNLL-U instead of the bundle's evidence; - is the standard input
+    #[arg(long, value_name = "FILE")]
+    treebank: Option<PathBuf>,
+    /// How many findings or groups to list
+    #[arg(long, value_name = "N", default_value_t = 300)]
+    top: usize,
+    /// Which findings to list: head, label or all
+    #[arg(long, default_value = "all", value_parser = kind)]
+    kind: Wanted,
+    /// Judge punctuation too
+    #[arg(long)]
+    punct: bool,
+    /// List groups of findings that are probably the same error, those with most expected errors first
+    #[arg(long)]
+    groups: bool,
+    /// How to write them: text, jsonl or csv
+    #[arg(long, default_value = "text", value_parser = ["text", "jsonl", "csv"])]
+    format: String,
+    /// Write to this file, replacing it when all is well; - is the standard output
+    #[arg(long, short, value_name = "FILE", default_value = "-")]
+    output: PathBuf,
+    /// Leave out edges that were decided here, a file of JSON lines
+    #[arg(long, value_name = "FILE")]
+    decisions: Option<PathBuf>,
+    /// Ask about each finding, and save every answer to the decisions at once
+    #[arg(long, requires = "decisions", conflicts_with_all = ["groups", "output"])]
+    review: bool,
+    /// Write the treebank with these decisions, instead of judging it
+    #[arg(long, value_name = "DECISIONS", requires = "treebank", conflicts_with_all = ["review", "groups", "decisions"])]
+    apply: Option<PathBuf>,
+    /// End with status 1 if a finding has a higher score, from 0 to 1
+    #[arg(long, value_name = "SCORE")]
+    fail_above: Option<f64>,
+    #[command(flatten)]
+    machine: Machine,
+}
+
+/// All kinds, or one.
+#[derive(Clone, Copy)]
+struct Wanted(Option<Kind>);
+
+fn kind(name: &str) -> Result<Wanted, String> {
+    match name {
+        "all" => Ok(Wanted(None)),
+        _ => name.parse().map(|kind| Wanted(Some(kind))).map_err(|_| "there are head, label and all".to_string()),
+    }
+}
+
+/// Judges a treebank, or writes decisions into it.
+pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
+    if let Some(decisions) = &args.apply {
+        return run_apply(&args, decisions);
+    }
+    let device = args.machine.start()?;
+    let decisions = args.decisions.as_deref().map(Decisions::read).transpose()?.unwrap_or_default();
+    let treebank = match &args.treebank {
+        Some(file) => Some(Treebank::read(&read(file)?, file)?),
+        None => None,
+    };
+    let explainer = Bundle::open_on(&args.bundle, &device)?.explainer()?;
+    let top = if args.groups { GROUPED.max(args.top) } else { args.top };
+    let options = Options { top, kind: args.kind.0, punctuation: args.punct, decisions };
+    let (interrupted, bar) = (interrupt_flag()?, bar("{prefix:>22} {bar:24} {pos}/{len} {eta} left")?);
+    bar.set_prefix("judging sentences");
+    let audit = explainer.audit(treebank.as_ref(), &options, &|done, all| {
+        bar.set_length(all as u64);
+        bar.set_position(done as u64);
+        if interrupted.load(Ordering::SeqCst) { Flow::Stop } else { Flow::Continue }
+    });
+    bar.finish_and_clear();
+    let audit = match audit {
+        Err(Error::Stopped) => return Ok(ExitCode::from(130)),
+        audit => audit?,
+    };
+    let file = args.treebank.as_deref();
+    if args.review {
+        let path = args.decisions.as_deref().unwrap_or(Path::new("decisions.jsonl"));
+        review::run(&audit.findings, file, path)?;
+    } else {
+        let mut out = Vec::new();
+        write_report(&mut out, &args, &audit, file)?;
+        write_output(&args.output, &out)?;
+    }
+    writeln!(
+        std::io::stderr(),
+        "judged {} edges: {} findings, {} decided before",
+        audit.judged,
+        audit.found,
+        options.decisions.len()
+    )?;
+    let highest = audit.findings.first().map_or(0.0, |finding| finding.score);
+    Ok(ExitCode::from(u8::from(args.fail_above.is_some_and(|most| highest > most))))
+}
+
+fn write_report(out: &mut Vec<u8>, args: &Args, audit: &Audit, file: Option<&Path>) -> anyhow::Result<()> {
+    let groups: Vec<Group> = if args.groups { audit.groups() } else { Vec::new() };
+    let groups = &groups[..groups.len().min(args.top)];
+    match (args.format.as_str(), args.groups) {
+        ("jsonl", false) => lines(out, &audit.findings),
+        ("jsonl", true) => lines(out, groups),
+        ("csv", false) => csv::findings(out, &audit.findings, file),
+        ("csv", true) => csv::groups(out, groups),
+        (_, false) => text::findings(out, &audit.findings, file),
+        (_, true) => text::groups(out, groups, file),
+    }
+}
+
+fn lines(out: &mut Vec<u8>, all: &[impl serde::Serialize]) -> anyhow::Result<()> {
+    for one in all {
+        serde_json::to_writer(&mut *out, one)?;
+        out.push(b'\n');
+    }
+    Ok(())
+}
+
+/// Where a finding is, for editors to jump to: `FILE:LINE`, or the `sent_id`.
+fn place(finding: &crate::audit::Finding, file: Option<&Path>) -> String {
+    match (file, finding.line) {
+        (Some(file), Some(line)) => format!("{}:{line}", file.display()),
+        _ => finding.sent_id.clone(),
+    }
+}
+
+fn run_apply(args: &Args, decisions: &Path) -> anyhow::Result<ExitCode> {
+    let file = args.treebank.as_deref().unwrap_or(Path::new("-"));
+    if !decisions.is_file() {
+        anyhow::bail!("{}: there is no such file of decisions", decisions.display());
+    }
+    let applied = apply(&read(file)?, file, &Decisions::read(decisions)?)?;
+    write_output(&args.output, &applied.text)?;
+    writeln!(
+        std::io::stderr(),
+        "changed {} edges; {} decisions change nothing, {} are about edges that are not there any more",
+        applied.changed,
+        applied.unchanged,
+        applied.stale
+    )?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn read(file: &Path) -> anyhow::Result<Vec<u8>> {
+    if file == Path::new("-") {
+        let mut bytes = Vec::new();
+        std::io::stdin().read_to_end(&mut bytes)?;
+        return Ok(bytes);
+    }
+    std::fs::read(file).map_err(|error| anyhow::anyhow!("{}: {error}", file.display()))
+}
+
+fn write_output(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
+    if path == Path::new("-") {
+        std::io::stdout().write_all(bytes)?;
+        return Ok(std::io::stdout().flush()?);
+    }
+    Ok(write_atomically(path, bytes)?)
+}

@@ -1,0 +1,228 @@
+//! `citree audit`: planted errors are found first, nothing is evidence about itself, and decisions change what they say and
+//! nothing else.
+
+use crate::sandbox::{Sandbox, stderr, stdout};
+use citree::treebank::{Sentence, starter};
+use serde_json::Value;
+use std::collections::HashSet;
+
+/// A model that is good enough to see that an edge is odd.
+const SMALL: &str = "rule = \"knn\"\nlstm_units = 24\nedge_dim = 32\nword_dim = 20\nchar_dim = 8\nchar_filters = 8\nepochs = 6\nmin_count = 1\nshare_encoder = true\n";
+
+fn run(sandbox: &Sandbox, arguments: &[&str], status: i32) -> String {
+    let output = sandbox.citree(arguments);
+    assert_eq!(output.status.code(), Some(status), "{arguments:?}: {}", stderr(&output));
+    stdout(&output)
+}
+
+fn findings(sandbox: &Sandbox, arguments: &[&str]) -> Vec<Value> {
+    let lines = run(sandbox, &[&["audit", "en.citree", "--format", "jsonl"], arguments].concat(), 0);
+    lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn place(finding: &Value) -> (String, u64) {
+    (finding["sent_id"].as_str().unwrap().to_string(), finding["dependent"].as_u64().unwrap())
+}
+
+/// Numbers that look random and are the same in every run.
+struct Draws(u64);
+
+impl Draws {
+    fn below(&mut self, end: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % end
+    }
+}
+
+fn descends_from(sentence: &Sentence, mut word: usize, ancestor: usize) -> bool {
+    while word != 0 && word != ancestor {
+        word = sentence.words()[word - 1].head.unwrap();
+    }
+    word == ancestor
+}
+
+/// Gives some words of sentences the label of another word, or another head, and returns where.
+fn plant(sentences: &mut [Sentence], count: usize) -> HashSet<(String, u64)> {
+    let (mut draws, mut planted) = (Draws(7), HashSet::new());
+    let labels: Vec<String> =
+        sentences.iter().flat_map(|own| own.words().iter().map(|word| word.label.clone())).collect();
+    while planted.len() < count {
+        let sentence = &mut sentences[draws.below(labels.len()) % 200];
+        let word = 1 + draws.below(sentence.words().len());
+        let place = (sentence.sent_id().unwrap().to_string(), word as u64);
+        let (label, head) = (&labels[draws.below(labels.len())], 1 + draws.below(sentence.words().len()));
+        let own = sentence.words()[word - 1].clone();
+        let skipped = own.head == Some(0) || own.label == "punct" || planted.contains(&place);
+        if skipped || label == "root" || label == "punct" {
+            continue;
+        }
+        if planted.len() % 2 == 0 && *label != own.label {
+            sentence.words_mut()[word - 1].label.clone_from(label);
+            planted.insert(place);
+        } else if planted.len() % 2 == 1 && own.head != Some(head) && !descends_from(sentence, head, word) {
+            sentence.words_mut()[word - 1].head = Some(head);
+            planted.insert(place);
+        }
+    }
+    planted
+}
+
+/// A sandbox whose bundle was trained on 200 sentences with 40 planted errors, and where they are.
+fn planted() -> (Sandbox, HashSet<(String, u64)>) {
+    let sandbox = Sandbox::new();
+    let mut sentences = starter::train()[..200].to_vec();
+    let planted = plant(&mut sentences, 40);
+    sandbox.write_treebank("train.conllu", &sentences);
+    sandbox.write("tiny.toml", SMALL);
+    sandbox.trained("en.citree");
+    (sandbox, planted)
+}
+
+#[test]
+fn planted_errors_are_found_first() {
+    let (sandbox, planted) = planted();
+    let edges: usize = starter::train()[..200].iter().map(|sentence| sentence.words().len()).sum();
+    let own = findings(&sandbox, &["--top", "40"]);
+    // The same treebank as a file, with lines.
+    let of_file = findings(&sandbox, &["--top", "40", "--treebank", "train.conllu"]);
+    for found in [&own, &of_file] {
+        let right = found.iter().filter(|finding| planted.contains(&place(finding))).count();
+        let by_chance = 40.0 * 40.0 / edges as f64;
+        assert!(right >= 14, "{right} of 40 found, {by_chance:.1} are by chance");
+        let scores: Vec<f64> = found.iter().map(|finding| finding["score"].as_f64().unwrap()).collect();
+        assert!(scores.is_sorted_by(|a, b| a >= b) && scores.iter().all(|score| (0.0..=1.0).contains(score)));
+    }
+    assert_eq!(own.iter().map(place).collect::<Vec<_>>(), of_file.iter().map(place).collect::<Vec<_>>());
+    let text = std::fs::read_to_string(sandbox.path("train.conllu")).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    for finding in &of_file {
+        let line = lines[finding["line"].as_u64().unwrap() as usize - 1];
+        let columns: Vec<&str> = line.split('\t').collect();
+        assert_eq!((columns[0], columns[7]), (&*finding["dependent"].to_string(), finding["label"].as_str().unwrap()));
+    }
+    // A clean model judges a treebank that it was not trained on, whose sentences it has to encode.
+    let clean = Sandbox::new();
+    clean.write_treebank("train.conllu", &starter::train()[..200]);
+    clean.write("tiny.toml", SMALL);
+    clean.trained("en.citree");
+    clean.write("planted.conllu", &text);
+    let found = findings(&clean, &["--top", "40", "--treebank", "planted.conllu"]);
+    let right = found.iter().filter(|finding| planted.contains(&place(finding))).count();
+    assert!(right >= 20, "{right} of 40 found");
+}
+
+#[test]
+fn no_sentence_and_no_document_is_evidence_about_itself() {
+    let (sandbox, _) = planted();
+    let documents: Vec<(String, String)> = {
+        let mut document = String::new();
+        let sentences = starter::train();
+        let named = sentences[..200].iter().map(|sentence| {
+            let new = sentence.comments().iter().find_map(|comment| comment.strip_prefix("# newdoc id = "));
+            document = new.map_or(document.clone(), str::to_string);
+            (sentence.sent_id().unwrap().to_string(), document.clone())
+        });
+        named.collect()
+    };
+    let document = |sent_id: &str| documents.iter().find(|(own, _)| own == sent_id).unwrap().1.as_str();
+    let found = findings(&sandbox, &["--top", "500"]);
+    let mut examples = 0;
+    for finding in &found {
+        for side in ["as_it_is", "as_suggested"] {
+            for example in finding[side].as_array().unwrap() {
+                let (own, other) = (finding["sent_id"].as_str().unwrap(), example["sent_id"].as_str().unwrap());
+                assert_ne!(document(own), document(other), "{finding}");
+                examples += 1;
+            }
+        }
+    }
+    assert!(found.len() > 50 && examples > 100, "{} findings, {examples} examples", found.len());
+}
+
+#[test]
+fn decided_edges_are_not_asked_again_and_only_accepted_ones_change_in_the_treebank() {
+    let (sandbox, _) = planted();
+    let audit = ["--top", "6", "--kind", "label", "--treebank", "train.conllu", "--decisions", "decided.jsonl"];
+    let before = findings(&sandbox, &audit);
+    let review = [&["audit", "en.citree", "--review"], &audit[..]].concat();
+    let other = format!("o {} dep not sure", before[2]["head"]);
+    let output = sandbox.citree_with_input(&review, &format!("a\nx\nk it is right\n{other}\ns\n"));
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(stdout(&output).contains("`x` is no answer"));
+    let decided = std::fs::read_to_string(sandbox.path("decided.jsonl")).unwrap();
+    assert_eq!(decided.lines().count(), 3, "{decided}");
+    assert!(decided.contains("\"note\":\"it is right\"") && decided.contains("\"note\":\"not sure\""), "{decided}");
+    let after = findings(&sandbox, &audit);
+    let places = |findings: &[Value]| findings.iter().map(place).collect::<Vec<_>>();
+    assert_eq!(places(&after)[..3], places(&before)[3..]);
+    let apply =
+        ["audit", "en.citree", "--apply", "decided.jsonl", "--treebank", "train.conllu", "--output", "new.conllu"];
+    run(&sandbox, &apply, 0);
+    let [old, new] = ["train.conllu", "new.conllu"].map(|file| std::fs::read_to_string(sandbox.path(file)).unwrap());
+    let changed: Vec<(usize, &str, &str)> = (1..)
+        .zip(old.lines().zip(new.lines()))
+        .filter(|(_, (old, new))| old != new)
+        .map(|(at, (old, new))| (at, old, new))
+        .collect();
+    assert_eq!((changed.len(), old.lines().count()), (2, new.lines().count()));
+    for (at, old, new) in changed {
+        let finding = before.iter().find(|finding| finding["line"] == at as u64).unwrap();
+        let label = if finding == &before[0] { finding["suggested_label"].as_str().unwrap() } else { "dep" };
+        let mut columns: Vec<&str> = old.split('\t').collect();
+        columns[7] = label;
+        assert_eq!(columns.join("\t"), new);
+    }
+    // The corrected treebank is not asked about them again either, and applying again changes nothing.
+    let again = findings(&sandbox, &[&audit[..5], &["new.conllu"], &audit[6..]].concat());
+    assert!(places(&again).iter().all(|place| !places(&before)[..3].contains(place)));
+    run(
+        &sandbox,
+        &["audit", "en.citree", "--apply", "decided.jsonl", "--treebank", "new.conllu", "--output", "same.conllu"],
+        0,
+    );
+    assert_eq!(std::fs::read_to_string(sandbox.path("same.conllu")).unwrap(), new);
+}
+
+#[test]
+fn groups_join_findings_and_all_formats_have_them() {
+    let (sandbox, _) = planted();
+    let lines = run(&sandbox, &["audit", "en.citree", "--groups", "--format", "jsonl", "--top", "1000"], 0);
+    let groups: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let expected: Vec<f64> = groups.iter().map(|group| group["expected_errors"].as_f64().unwrap()).collect();
+    assert!(expected.is_sorted_by(|a, b| a >= b) && groups[0]["size"].as_u64().unwrap() > 1);
+    let all = findings(&sandbox, &["--top", "5000"]);
+    let members: usize = groups.iter().map(|group| group["members"].as_array().unwrap().len()).sum();
+    assert_eq!(members, all.len());
+    let csv = run(&sandbox, &["audit", "en.citree", "--format", "csv", "--top", "7"], 0);
+    assert_eq!(csv.lines().count(), 8, "{csv}");
+    let text = run(&sandbox, &["audit", "en.citree", "--top", "2", "--treebank", "train.conllu"], 0);
+    assert!(text.starts_with("train.conllu:") && text.contains("as suggested:"), "{text}");
+}
+
+#[test]
+fn a_treebank_can_fail_by_a_score_and_wrong_requests_say_what_to_do() {
+    let (sandbox, _) = planted();
+    run(&sandbox, &["audit", "en.citree", "--fail-above", "0.05", "--top", "1"], 1);
+    run(&sandbox, &["audit", "en.citree", "--fail-above", "1", "--top", "1"], 0);
+    for (arguments, message) in [
+        (&["--apply", "none.jsonl", "--treebank", "train.conllu"][..], "no such file of decisions"),
+        (&["--apply", "none.jsonl"], "--treebank"),
+        (&["--review"], "--decisions"),
+        (&["--kind", "word"], "head, label and all"),
+    ] {
+        let output = sandbox.citree(&[&["audit", "en.citree"], arguments].concat());
+        assert_eq!(output.status.code(), Some(2));
+        assert!(stderr(&output).contains(message), "{}", stderr(&output));
+    }
+}
+
+#[test]
+fn labels_that_the_model_does_not_know_and_sentences_without_a_name_are_judged_too() {
+    let (sandbox, _) = planted();
+    let sentence = "1\tAnna\t_\t_\t_\t_\t2\tsubject\t_\t_\n2\tsleeps\t_\t_\t_\t_\t0\troot\t_\t_\n\n";
+    sandbox.write("other.conllu", sentence);
+    let found = findings(&sandbox, &["--treebank", "other.conllu"]);
+    let [finding] = &found[..] else { panic!("{found:?}") };
+    assert_eq!((&finding["label"], &finding["suggested_label"]), (&"subject".into(), &"nsubj".into()), "{finding}");
+    assert!(finding["says"].as_str().unwrap().contains("subject in none"), "{finding}");
+}
