@@ -170,7 +170,10 @@ pub enum Error {
     },
     /// Training edges cannot be exported as requested.
     #[error("cannot export: {message}")]
-    Export {},
+    Export {
+        /// The reason, and the remedy.
+        message: String,
+    },
     /// An audit cannot be made, or its decisions cannot be used.
     #[error("{message}")]
     Audit {

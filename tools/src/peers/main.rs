@@ -50,6 +50,8 @@ fn main() -> anyhow::Result<ExitCode> {
         }
         ["evidence", ref options @ ..] => {
             evidence::run(&evidence::Options::new(options)?)?;
+            Ok(ExitCode::SUCCESS)
+        }
         ["audit", ref options @ ..] => {
             audit::run(&audit::Options::new(options)?)?;
             Ok(ExitCode::SUCCESS)
