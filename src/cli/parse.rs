@@ -9,8 +9,9 @@ use super::rule::RuleOptions;
 use super::treebanks::TreebankOptions;
 use crate::bundle::Bundle;
 use crate::config::Aggregate;
-use crate::parse::{Decode, Parser, Settings};
+use crate::parse::{Decode, Parse, Parser, Settings};
 use crate::treebank::{Sentence, write_sentence};
+use anyhow::Context;
 use indicatif::ProgressBar;
 use std::io::Write;
 use std::path::PathBuf;
@@ -84,7 +85,14 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
         chunk: if args.input.is_typed() { 1 } else { CHUNK },
     };
     for sentence in args.input.sentences(&parser)? {
-        output.take(sentence?)?;
+        match sentence {
+            Ok(sentence) => output.take(sentence)?,
+            Err(error) => {
+                // What came before is good.
+                output.flush()?;
+                return Err(error);
+            }
+        }
     }
     output.flush()?;
     output.bar.finish_and_clear();
@@ -108,9 +116,23 @@ impl<W: Write> Output<'_, W> {
     }
 
     fn flush(&mut self) -> anyhow::Result<()> {
-        let parses = self.parser.parse(&self.waiting)?;
-        self.bar.inc(self.waiting.len() as u64);
-        for (mut sentence, parse) in self.waiting.drain(..).zip(&parses) {
+        let waiting = std::mem::take(&mut self.waiting);
+        if let Ok(parses) = self.parser.parse(&waiting) {
+            return self.write(waiting, &parses);
+        }
+        // One of them cannot be parsed. Those before it can.
+        for sentence in waiting {
+            let number = self.bar.position() + 1;
+            let parses = self.parser.parse(std::slice::from_ref(&sentence));
+            let parses = parses.with_context(|| format!("sentence {number} of the input"))?;
+            self.write(vec![sentence], &parses)?;
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, sentences: Vec<Sentence>, parses: &[Parse]) -> anyhow::Result<()> {
+        self.bar.inc(sentences.len() as u64);
+        for (mut sentence, parse) in sentences.into_iter().zip(parses) {
             parse.annotate(&mut sentence, self.scores);
             if self.arcs {
                 writeln!(self.out, "{}", arcs::draw(&sentence, parse))?;

@@ -44,7 +44,7 @@ impl From<Edge> for Record {
 /// A training sentence, borrowed from the index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TrainingSentence<'a> {
-    /// Its `sent_id`; empty if the treebank has none.
+    /// Its `sent_id`; for a sentence without one, a name made of its words.
     pub sent_id: &'a str,
     /// Its document; empty if the treebank has none.
     pub document: &'a str,
@@ -91,8 +91,8 @@ impl<'a> TrainingSentence<'a> {
     /// Encodes a sentence for the index.
     pub(crate) fn encode(sentence: &Sentence, document: &str) -> Vec<u8> {
         let one_line = |text: &str| text.replace(['\n', '\r', '\t'], " ");
-        let (sent_id, text) = (sentence.sent_id().unwrap_or_default(), sentence.text().unwrap_or_default());
-        let mut record = [sent_id, document, text].map(one_line).join("\n");
+        let (sent_id, text) = (sentence.name(), sentence.text().unwrap_or_default());
+        let mut record = [&*sent_id, document, text].map(one_line).join("\n");
         for word in sentence.words() {
             let head = word.head.unwrap_or_default();
             record.push_str(&format!("\n{}\t{head}\t{}", one_line(&word.form), one_line(&word.label)));

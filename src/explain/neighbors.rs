@@ -46,10 +46,7 @@ impl Explainer {
             if query.gold { self.gold_edges(sentences, query)? } else { self.predicted(sentences, query)? };
         let own: Vec<Option<u32>> = match query.others {
             true => {
-                let number = |sentence: &Sentence| match sentence.sent_id() {
-                    Some(sent_id) => self.edges().sentence_named(sent_id),
-                    None => Ok(None),
-                };
+                let number = |sentence: &Sentence| self.edges().sentence_named(&sentence.name());
                 sentences.iter().map(number).collect::<Result<_>>()?
             }
             false => vec![None; sentences.len()],

@@ -1,5 +1,7 @@
 //! A sentence as in CoNLL-U: comments, words, multiword tokens and empty nodes, every field verbatim.
 
+use std::borrow::Cow;
+
 /// One sentence. Writing it gives back what was read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sentence {
@@ -83,6 +85,19 @@ impl Sentence {
     /// The value of `# sent_id = …`.
     pub fn sent_id(&self) -> Option<&str> {
         self.comment("sent_id")
+    }
+
+    /// The `sent_id`, or a name made of the words for a sentence without one. Equal words make equal names, so that the
+    /// sentence is found again in another file.
+    pub(crate) fn name(&self) -> Cow<'_, str> {
+        self.sent_id().filter(|sent_id| !sent_id.is_empty()).map_or_else(
+            || {
+                let mut words = blake3::Hasher::new();
+                self.forms().for_each(|form| drop(words.update(form.as_bytes()).update(b"\n")));
+                Cow::Owned(format!("words-{}", &words.finalize().to_hex()[..12]))
+            },
+            Cow::Borrowed,
+        )
     }
 
     /// The value of `# text = …`.

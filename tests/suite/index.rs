@@ -62,6 +62,38 @@ fn a_gold_edge_that_was_trained_on_is_its_own_nearest_neighbour() {
 }
 
 #[test]
+fn sentences_without_a_sent_id_have_names_and_are_not_neighbours_of_themselves() {
+    let sandbox = trained();
+    let unnamed: String = std::fs::read_to_string(sandbox.path("train.conllu"))
+        .unwrap()
+        .lines()
+        .filter(|line| !line.starts_with("# sent_id"))
+        .map(|line| format!("{line}\n"))
+        .collect();
+    sandbox.write("unnamed.conllu", &unnamed);
+    let output = sandbox.citree(&["index", "t.citree", "--treebank", "unnamed.conllu"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let others = lines(&sandbox, &["neighbors", "t.citree", "unnamed.conllu", "--gold", "--others", "--count", "1"]);
+    let bundle = citree::Bundle::open(sandbox.path("t.citree")).unwrap();
+    let edges = bundle.index().unwrap();
+    let named = |edge: &Value| edge["neighbors"][0]["sent_id"].as_str().unwrap().to_string();
+    let sentences = citree::treebank::read_trees(&sandbox.path("unnamed.conllu")).unwrap();
+    let mut compared = 0;
+    for edge in &others {
+        // The number in the file, from 1.
+        let own = edge["sent_id"].as_str().unwrap().parse::<usize>().unwrap() - 1;
+        let cited =
+            (0..edges.sentences()).find(|number| edges.sentence(*number).unwrap().sent_id == named(edge)).unwrap();
+        let cited: Vec<&str> = edges.sentence(cited).unwrap().words.iter().map(|word| word.form).collect();
+        assert_ne!(cited, sentences[own].forms().collect::<Vec<_>>());
+        compared += usize::from(named(edge).starts_with("words-"));
+    }
+    assert_eq!(compared, others.len());
+    let told = stdout(&sandbox.citree(&["explain", "t.citree", "dev.conllu", "--format", "conllu", "--rule", "knn"]));
+    assert!(told.contains("Cite=words-") && !told.contains("Cite=:"), "{told}");
+}
+
+#[test]
 fn neighbours_of_predicted_edges_are_those_of_the_parse() {
     let sandbox = trained();
     let found = lines(&sandbox, &["neighbors", "t.citree", "dev.conllu", "--space", "labels"]);

@@ -106,6 +106,20 @@ fn odd_input_gets_a_parse_or_a_clear_error_never_a_panic() {
 }
 
 #[test]
+fn what_comes_before_a_bad_sentence_is_parsed_and_written() {
+    let sandbox = Sandbox::new();
+    sandbox.trained("t.citree");
+    let good = "She reads letters.\nThey sleep.\n";
+    let expected = stdout(&sandbox.citree_with_input(&["parse", "t.citree", "--text"], good));
+    let long = vec!["word"; 4001].join(" ");
+    let output = sandbox.citree_with_input(&["parse", "t.citree", "--text"], &format!("{good}{long}\nNot read.\n"));
+    assert_eq!((output.status.code(), stdout(&output)), (Some(2), expected.clone()));
+    assert!(stderr(&output).contains("sentence 3 of the input"), "{}", stderr(&output));
+    let broken = sandbox.citree_with_input(&["parse", "t.citree"], &format!("{expected}1\tbroken\n\n"));
+    assert_eq!((broken.status.code(), stdout(&broken)), (Some(2), expected));
+}
+
+#[test]
 fn a_missing_damaged_or_foreign_bundle_is_an_error_that_says_what_to_do() {
     let sandbox = Sandbox::new();
     sandbox.trained("t.citree");
