@@ -10,6 +10,7 @@ mod decisions;
 mod detail;
 mod finding;
 mod group;
+pub mod html;
 mod judge;
 mod score;
 mod subject;

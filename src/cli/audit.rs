@@ -6,7 +6,7 @@ mod text;
 
 use super::machine::Machine;
 use super::progress::{bar, interrupt_flag};
-use crate::audit::{Audit, Decisions, Group, Kind, Options, Treebank, apply};
+use crate::audit::{Audit, Decisions, Group, Kind, Options, Treebank, apply, html};
 use crate::bundle::Bundle;
 use crate::error::Error;
 use crate::files::write_atomically;
@@ -27,6 +27,7 @@ Examples:
   citree audit en.citree --treebank train.conllu --format csv > findings.csv
   citree audit en.citree --groups --top 50
   citree audit en.citree --treebank new.conllu --fail-above 0.5
+  citree audit en.citree --treebank train.conllu --format html --output audit.html
   citree audit en.citree --treebank train.conllu --decisions decided.jsonl --review
   citree audit en.citree --apply decided.jsonl --treebank train.conllu --output mended.conllu
 
@@ -57,8 +58,8 @@ pub(super) struct Args {
     /// List groups of findings that are probably the same error, those with most expected errors first
     #[arg(long)]
     groups: bool,
-    /// How to write them: text, jsonl or csv
-    #[arg(long, default_value = "text", value_parser = ["text", "jsonl", "csv"])]
+    /// How to write them: text, jsonl, csv or html, a page to decide by keyboard
+    #[arg(long, default_value = "text", value_parser = ["text", "jsonl", "csv", "html"])]
     format: String,
     /// Write to this file, replacing it when all is well; - is the standard output
     #[arg(long, short, value_name = "FILE", default_value = "-")]
@@ -137,11 +138,19 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
 }
 
 fn write_report(out: &mut Vec<u8>, args: &Args, audit: &Audit, file: Option<&Path>) -> anyhow::Result<()> {
+    if args.format == "html" && args.groups {
+        anyhow::bail!("groups have no page; leave out --groups, or take --format text");
+    }
     let groups: Vec<Group> = if args.groups { audit.groups() } else { Vec::new() };
     let groups = &groups[..groups.len().min(args.top)];
     match (args.format.as_str(), args.groups) {
         ("jsonl", false) => lines(out, &audit.findings),
         ("jsonl", true) => lines(out, groups),
+        ("html", false) => {
+            let title = format!("Audit of {}", file.unwrap_or(&args.bundle).display());
+            out.extend(html::report(audit, &title, |finding| place(finding, file)).into_bytes());
+            Ok(())
+        }
         ("csv", false) => csv::findings(out, &audit.findings, file),
         ("csv", true) => csv::groups(out, groups),
         (_, false) => text::findings(out, &audit.findings, file),

@@ -1,7 +1,9 @@
 //! `citree audit`: planted errors are found first, nothing is evidence about itself, and decisions change what they say and
 //! nothing else.
 
+use crate::browser::Browser;
 use crate::sandbox::{Sandbox, stderr, stdout};
+use crate::what_is_needed::{BROWSER, needs};
 use citree::treebank::{Sentence, starter};
 use serde_json::Value;
 use std::collections::HashSet;
@@ -226,3 +228,45 @@ fn labels_that_the_model_does_not_know_and_sentences_without_a_name_are_judged_t
     assert_eq!((&finding["label"], &finding["suggested_label"]), (&"subject".into(), &"nsubj".into()), "{finding}");
     assert!(finding["says"].as_str().unwrap().contains("subject in none"), "{finding}");
 }
+
+#[test]
+fn a_page_is_decided_by_keyboard_and_its_decisions_are_not_asked_again() {
+    needs!(BROWSER);
+    let (sandbox, _) = planted();
+    let before = findings(&sandbox, &["--top", "5"]);
+    run(&sandbox, &["audit", "en.citree", "--top", "4", "--format", "html", "--output", "page.html"], 0);
+    let browser = Browser::start();
+    browser.open(&sandbox.path("page.html"), "");
+    let hash = browser.run(
+        "const script = new TextEncoder().encode(document.scripts[0].text);
+         return crypto.subtle.digest('SHA-256', script).then(hash => btoa(String.fromCharCode(...new Uint8Array(hash))))",
+    );
+    let policy = browser.run("return document.querySelector('meta[http-equiv]').content");
+    assert!(policy.as_str().unwrap().contains(hash.as_str().unwrap()), "SCRIPT_HASH is now {hash}");
+    assert_eq!(browser.text("#status"), "0 of 4 decided");
+    // What would be downloaded is caught.
+    browser.run("URL.createObjectURL = blob => { blob.text().then(text => { window.saved = text; }); return '#'; }");
+    ["a", "x", "j", "k", "o"].map(|key| browser.press(key));
+    let wrong = format!("99 dep{ENTER}");
+    wrong.chars().for_each(|key| browser.press(&key.to_string()));
+    assert!(browser.text("article[aria-current] .verdict").contains("give a head"));
+    browser.run("document.activeElement.value = ''");
+    let right = format!("{} dep{ENTER}", before[2]["head"]);
+    right.chars().for_each(|key| browser.press(&key.to_string()));
+    ["n", "h", "m"].map(|key| browser.press(key));
+    browser.press(ENTER);
+    assert_eq!(browser.text("#status"), "3 of 4 decided");
+    browser.press("s");
+    browser.wait_for("window.saved");
+    let saved = browser.run("return window.saved");
+    sandbox.write("decided.jsonl", saved.as_str().unwrap());
+    let decided: Vec<Value> = saved.as_str().unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let verdicts: Vec<&str> = decided.iter().map(|one| one["decision"].as_str().unwrap()).collect();
+    assert_eq!(verdicts, ["accept", "keep", "other"]);
+    assert_eq!((&decided[2]["new_label"], &decided[2]["note"]), (&"dep".into(), &"hm".into()));
+    let after = findings(&sandbox, &["--top", "2", "--decisions", "decided.jsonl"]);
+    assert_eq!(after.iter().map(place).collect::<Vec<_>>(), before[3..].iter().map(place).collect::<Vec<_>>());
+}
+
+/// The Enter key in the WebDriver protocol.
+const ENTER: &str = "\u{e007}";
