@@ -93,7 +93,9 @@ impl Sentence {
         self.sent_id().filter(|sent_id| !sent_id.is_empty()).map_or_else(
             || {
                 let mut words = blake3::Hasher::new();
-                self.forms().for_each(|form| drop(words.update(form.as_bytes()).update(b"\n")));
+                for form in self.forms() {
+                    words.update(form.as_bytes()).update(b"\n");
+                }
                 Cow::Owned(format!("words-{}", &words.finalize().to_hex()[..12]))
             },
             Cow::Borrowed,
