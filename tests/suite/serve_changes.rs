@@ -157,7 +157,7 @@ fn the_next_request_decides_by_a_change_and_cites_it_until_it_is_undone() {
     let made = change(&server, "POST", "/v1/evidence", &body);
     assert_eq!(made.status, 200, "{made:?}");
     let edges = lesson.words().len();
-    assert_eq!(made.json(), json!({ "generation": 2, "added": 1, "removed": 0, "edges": edges }));
+    assert_eq!(made.json(), json!({ "generation": 2, "added": 1, "removed": 0, "edges": edges, "new_labels": [] }));
     let (after, cited) = explained(&server, &lesson);
     assert!(cited.contains(id(&lesson)), "{cited:?}");
     assert_eq!(after["labels"][leaf - 1], other);
@@ -170,7 +170,7 @@ fn the_next_request_decides_by_a_change_and_cites_it_until_it_is_undone() {
     assert_eq!(change(&server, "POST", "/v1/evidence", &body).json()["removed"], 1);
     assert_eq!(explained(&server, &lesson).0["labels"][leaf - 1], labels[leaf - 1]);
     let removed = change(&server, "DELETE", "/v1/evidence", &json!({ "sent_ids": [id(&lesson)], "message": "enough" }));
-    assert_eq!(removed.json(), json!({ "generation": 4, "added": 0, "removed": 1, "edges": 0 }));
+    assert_eq!(removed.json(), json!({ "generation": 4, "added": 0, "removed": 1, "edges": 0, "new_labels": [] }));
     assert!(!explained(&server, &lesson).1.contains(id(&lesson)));
 
     for generation in [5, 6, 7] {
@@ -309,6 +309,19 @@ fn sentences_that_cannot_be_evidence_are_refused_with_the_reason() {
     let typed = server.send("POST", "/v1/evidence", &headers, Some(&conllu(&[good])));
     assert_eq!(typed.status, 415);
     assert_eq!((generation(&server), sent_ids(&server).len()), (1, 60), "nothing was changed");
+}
+
+#[test]
+fn a_label_that_the_model_was_not_trained_with_is_taken_in_if_the_request_asks_for_it() {
+    let (_sandbox, server) = trained();
+    let mut lesson = new_sentences(&server)[0].clone();
+    lesson.words_mut()[0].label = "unheard-of".to_string();
+    let made =
+        change(&server, "POST", "/v1/evidence", &json!({ "conllu": conllu(&[lesson.clone()]), "new_labels": true }));
+    assert_eq!((made.status, &made.json()["new_labels"]), (200, &json!(["unheard-of"])), "{made:?}");
+    let labels = server.get("/v1/evidence").json()["labels"].clone();
+    assert!(labels.as_array().unwrap().contains(&json!("unheard-of")), "the page can offer it: {labels}");
+    assert!(explained(&server, &lesson).1.contains(id(&lesson)));
 }
 
 #[test]

@@ -167,6 +167,11 @@ fn what_is_no_tree_is_not_sent_and_changes_of_others_are_not_undone() {
     // The first correction is kept while another edge is chosen. Both together are a tree.
     correct(&browser, child, 0, "root");
     assert_eq!(browser.count("#corrections li"), 2);
+    let phone = json!({ "width": 360, "height": 740, "deviceScaleFactor": 2, "mobile": true });
+    browser.devtools("Emulation.setDeviceMetricsOverride", phone);
+    let wider = "return document.documentElement.scrollWidth - document.documentElement.clientWidth";
+    assert_eq!(browser.run(wider), 0, "it fits a phone");
+    browser.devtools("Emulation.clearDeviceMetricsOverride", json!({}));
     let unnamed = "return [...document.querySelectorAll('input, select, textarea, button, a')].filter(one => \
                    !(one.textContent.trim() || one.labels?.length || one.getAttribute('aria-label'))).map(one => one.outerHTML)";
     assert_eq!(browser.run(unnamed), json!([]), "everything that can be used has a name");
