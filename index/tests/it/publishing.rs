@@ -124,6 +124,9 @@ fn eight_readers_during_two_hundred_changes_always_see_one_whole_state() {
                     assert_eq!(sum, index.manifest().records);
                     let answer = index.spaces()[1].nearest(&[1.0 / 3.0; DIMS]).count(9999).exact().run().unwrap();
                     assert_eq!(answer.hits.len() as u64, index.manifest().records);
+                    drop(index);
+                    // Leaves the processor to the writer.
+                    std::thread::sleep(std::time::Duration::from_millis(5));
                 }
             });
         }
