@@ -101,14 +101,10 @@ fn says(judge: &Judge<'_>, edge: &JudgedEdge, finding: &Finding) -> String {
         let other = edge.other.map_or("another label", |label| judge.name(label));
         let some = |count: usize| if count == 0 { "none".to_string() } else { count.to_string() };
         let of = |at: usize| {
-            let (count, own) = (some(votes.other[at]), some(votes.own[at]));
-            (
-                format!("{other} in {count} of the {} most similar edges", votes.all[at]),
-                format!("{} in {own}", finding.label),
-            )
+            let (count, all, own) = (some(votes.other[at]), votes.all[at], some(votes.own[at]));
+            format!("{other} in {count} of the {all} most similar edges, {} in {own}", finding.label)
         };
-        let [(labels, own), (by_heads, own_by_heads)] = [of(0), of(1)];
-        format!("{labels}, {own}; by the head model {by_heads}, {own_by_heads}")
+        format!("{}; by the head model {}", of(0), of(1))
     };
     match (finding.kind, edge.rival) {
         (Kind::Head, Some(rival)) => format!(
