@@ -100,16 +100,11 @@ fn says(judge: &Judge<'_>, edge: &JudgedEdge, finding: &Finding) -> String {
     let labels = || {
         let other = edge.other.map_or("another label", |label| judge.name(label));
         let some = |count: usize| if count == 0 { "none".to_string() } else { count.to_string() };
-        format!(
-            "{other} in {} of the {} most similar edges, {} in {}; by the head model in {} and {} of {}",
-            some(votes.other[0]),
-            votes.all[0],
-            finding.label,
-            some(votes.own[0]),
-            some(votes.other[1]),
-            some(votes.own[1]),
-            votes.all[1]
-        )
+        let of = |at: usize| {
+            let (count, all, own) = (some(votes.other[at]), votes.all[at], some(votes.own[at]));
+            format!("{other} in {count} of the {all} most similar edges, {} in {own}", finding.label)
+        };
+        format!("{}; by the head model {}", of(0), of(1))
     };
     match (finding.kind, edge.rival) {
         (Kind::Head, Some(rival)) => format!(

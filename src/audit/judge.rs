@@ -1,6 +1,6 @@
 //! Judges every edge by evidence that does not include its own sentence or document.
 
-use super::score::{HEAD_NEIGHBORS, NEIGHBORS, Votes, expected, head_odds};
+use super::score::{Confusion, HEAD_NEIGHBORS, NEIGHBORS, Votes, expected, head_odds};
 use super::subject::{Documents, Subject};
 use super::vectors::{VectorSource, Vectors};
 use crate::error::{Error, Result};
@@ -84,18 +84,18 @@ impl<'a> Judge<'a> {
 
     /// Judges all edges. `tell` receives the number of sentences done.
     pub(super) fn all(&self, tell: &dyn Fn(usize) -> Flow) -> Result<JudgedEdges> {
-        let mut judged = Vec::new();
+        let (mut judged, mut confusion) = (Vec::new(), Confusion::default());
         let numbers: Vec<usize> = (0..self.subjects.len()).collect();
         for (chunk, numbers) in numbers.chunks(CHUNK).enumerate() {
             if tell(chunk * CHUNK) == Flow::Stop {
                 return Err(Error::Stopped);
             }
-            self.chunk(numbers, &mut judged)?;
+            self.chunk(numbers, &mut judged, &mut confusion)?;
         }
-        let (count, confusion) = (judged.len(), self.confusion(&judged));
+        let count = judged.len();
         judged.retain(|edge| edge.votes.doubt());
         for edge in &mut judged {
-            let rate = confusion.get(&(self.label_of(edge), edge.other)).copied().unwrap_or_default();
+            let rate = confusion.rate(self.label_of(edge), edge.other);
             edge.score = expected(edge.votes.suspicion(edge.rival.map(|rival| rival.odds), rate));
         }
         Ok(JudgedEdges { edges: judged, count })
@@ -111,25 +111,14 @@ impl<'a> Judge<'a> {
         self.labels[self.subjects[edge.subject].labels[edge.word - 1].as_str()]
     }
 
-    /// For pairs of labels, the rate at which neighbours of edges with the first one have the second.
-    fn confusion(&self, judged: &[JudgedEdge]) -> HashMap<(u32, Option<u32>), f64> {
-        let (mut rates, mut counts) = (HashMap::new(), HashMap::new());
-        for edge in judged {
-            let own = self.label_of(edge);
-            *counts.entry(own).or_insert(0.0) += 1.0;
-            *rates.entry((own, edge.other)).or_insert(0.0) += edge.votes.other_share();
-        }
-        rates.iter_mut().for_each(|((own, _), rate): (&(u32, Option<u32>), &mut f64)| *rate /= counts[own]);
-        rates
-    }
-
-    fn chunk(&self, numbers: &[usize], judged: &mut Vec<JudgedEdge>) -> Result<()> {
+    fn chunk(&self, numbers: &[usize], judged: &mut Vec<JudgedEdge>, confusion: &mut Confusion) -> Result<()> {
         let vectors = self.vectors(numbers)?;
         let nearby = self.nearby(&vectors)?;
         let first = judged.len();
         for (&(subject, word), near) in vectors.places.iter().zip(&nearby) {
             let own = self.labels[self.subjects[subject].labels[word - 1].as_str()];
             let (labels, by_heads) = (self.labels_of(&near.labels), self.labels_of(&near.heads));
+            confusion.add(own, &labels);
             let (mut votes, other) = Votes::count(own, [&labels, &by_heads]);
             votes.head = head_odds(&near.heads, &near.rejected, self.factor);
             judged.push(JudgedEdge { subject, word, votes, other, rival: None, score: 0.0 });

@@ -9,6 +9,7 @@
 //! `docs/howto/audit.md` says how this was chosen and what it measures.
 
 use citree_index::Hit;
+use std::collections::HashMap;
 
 /// How many of the nearest edges vote on a label.
 pub(super) const NEIGHBORS: usize = 20;
@@ -58,11 +59,6 @@ impl Votes {
         votes[at] as f64 / self.all[at].max(1) as f64
     }
 
-    /// The share of neighbours by the label model that have the other label.
-    pub(super) fn other_share(&self) -> f64 {
-        self.share(self.other, 0)
-    }
-
     /// The log odds of the other label, by both models together.
     fn label_odds(&self) -> f64 {
         let odds = |at| ((self.share(self.other, at) + PRIOR) / (self.share(self.own, at) + PRIOR)).ln();
@@ -85,6 +81,31 @@ impl Votes {
     pub(super) fn suspicion(&self, rival: Option<f64>, confusion: f64) -> f64 {
         let head = rival.map_or(0.0, |rival| rival - self.head);
         self.label_odds() + 0.5 * head - 0.5 * (confusion + RARE).ln()
+    }
+}
+
+/// How often the nearest edges of edges with one label have another one, by the label model.
+#[derive(Debug, Default)]
+pub(super) struct Confusion {
+    /// The shares of the second label around edges with the first, added up.
+    shares: HashMap<(u32, u32), f64>,
+    /// How many edges have a label.
+    edges: HashMap<u32, f64>,
+}
+
+impl Confusion {
+    /// Adds an edge, given by its label and those of its neighbours.
+    pub(super) fn add(&mut self, own: u32, neighbors: &[u32]) {
+        *self.edges.entry(own).or_default() += 1.0;
+        for &label in neighbors {
+            *self.shares.entry((own, label)).or_default() += 1.0 / neighbors.len() as f64;
+        }
+    }
+
+    /// The mean share of another label around edges with a label; 0 if there is no other.
+    pub(super) fn rate(&self, own: u32, other: Option<u32>) -> f64 {
+        let shares = other.and_then(|other| self.shares.get(&(own, other)));
+        shares.map_or(0.0, |shares| shares / self.edges.get(&own).copied().unwrap_or(1.0))
     }
 }
 
@@ -131,6 +152,16 @@ mod tests {
         assert!(many.suspicion(None, 0.1) > few.suspicion(None, 0.1));
         assert!(few.suspicion(Some(1.0), 0.1) > few.suspicion(Some(0.5), 0.1));
         assert!(few.suspicion(None, 0.01) > few.suspicion(None, 0.1));
+    }
+
+    #[test]
+    fn confusion_is_a_mean_over_all_edges_with_a_label() {
+        let mut confusion = Confusion::default();
+        confusion.add(COMPOUND, &[AMOD, AMOD, COMPOUND, FLAT]);
+        confusion.add(COMPOUND, &[COMPOUND]);
+        confusion.add(AMOD, &[COMPOUND]);
+        assert_eq!([Some(AMOD), Some(FLAT), None].map(|other| confusion.rate(COMPOUND, other)), [0.25, 0.125, 0.0]);
+        assert_eq!(confusion.rate(FLAT, Some(AMOD)), 0.0);
     }
 
     #[test]
