@@ -126,7 +126,7 @@ fn eight_readers_during_two_hundred_changes_always_see_one_whole_state() {
                     assert_eq!(answer.hits.len() as u64, index.manifest().records);
                     drop(index);
                     // Leaves the processor to the writer.
-                    std::thread::sleep(std::time::Duration::from_millis(5));
+                    std::thread::sleep(Duration::from_millis(5));
                 }
             });
         }
