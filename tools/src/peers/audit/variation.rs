@@ -71,12 +71,12 @@ fn visit<'a>(sentences: &'a [Sentence], mut see: impl FnMut(&'a Sentence, usize,
         let lemma = |at: usize| lemmas.get(at).map_or("", String::as_str);
         for first in 0..words.len() {
             for last in first + 1..words.len().min(first + BETWEEN + 2) {
-                let (dependent, relation) = match () {
-                    () if words[last].head == Some(first + 1) => (last + 1, Some((words[last].label.as_str(), true))),
-                    () if words[first].head == Some(last + 1) => {
-                        (first + 1, Some((words[first].label.as_str(), false)))
-                    }
-                    () => (0, None),
+                let (dependent, relation) = if words[last].head == Some(first + 1) {
+                    (last + 1, Some((words[last].label.as_str(), true)))
+                } else if words[first].head == Some(last + 1) {
+                    (first + 1, Some((words[first].label.as_str(), false)))
+                } else {
+                    (0, None)
                 };
                 let nucleus = &lemmas[first..=last];
                 let left = if first == 0 { "" } else { lemma(first - 1) };
