@@ -108,8 +108,12 @@ impl Decisions {
         self.0.insert((decision.sent_id.clone(), decision.dependent), decision);
     }
 
-    /// Whether an edge was decided and has not been changed in another way since.
+    /// Whether an edge was decided and has not been changed in another way since. A sentence without a name has no
+    /// decisions.
     pub fn holds_for(&self, sent_id: &str, dependent: usize, form: &str, head: usize, label: &str) -> bool {
+        if sent_id.is_empty() {
+            return false;
+        }
         let decision = self.0.get(&(sent_id.to_string(), dependent));
         decision.is_some_and(|decision| decision.holds_for(form, head, label))
     }

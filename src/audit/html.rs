@@ -33,8 +33,7 @@ pub fn report(audit: &Audit, title: &str, place: impl Fn(&Finding) -> String) ->
 
 fn article(finding: &Finding, place: &str) -> String {
     let Finding { sent_id, dependent, head, label, suggested_head, suggested_label, score, says, .. } = finding;
-    let [sent_id, label, new_label, form] =
-        [sent_id, label, suggested_label, finding.form(*dependent)].map(|text| escape(text));
+    let [sent_id, label, new_label, form] = [sent_id, label, suggested_label, finding.form(*dependent)].map(escape);
     format!(
         "<article tabindex=\"-1\" data-sent-id=\"{sent_id}\" data-dependent=\"{dependent}\" data-form=\"{form}\" \
          data-head=\"{head}\" data-label=\"{label}\" data-new-head=\"{suggested_head}\" data-new-label=\"{new_label}\" \

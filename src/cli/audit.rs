@@ -26,7 +26,7 @@ Examples:
   citree audit en.citree --top 20
   citree audit en.citree --treebank train.conllu --format csv > findings.csv
   citree audit en.citree --groups --top 50
-  citree audit en.citree --treebank new.conllu --fail-above 0.5
+  citree audit en.citree --treebank new.conllu --fail-above 0.4
   citree audit en.citree --treebank train.conllu --format html --output audit.html
   citree audit en.citree --treebank train.conllu --decisions decided.jsonl --review
   citree audit en.citree --apply decided.jsonl --treebank train.conllu --output mended.conllu

@@ -190,7 +190,7 @@ fn decided_edges_are_not_asked_again_and_only_accepted_ones_change_in_the_treeba
 #[test]
 fn groups_join_findings_and_all_formats_have_them() {
     let (sandbox, _) = planted();
-    let lines = run(&sandbox, &["audit", "en.citree", "--groups", "--format", "jsonl", "--top", "1000"], 0);
+    let lines = run(&sandbox, &["audit", "en.citree", "--groups", "--format", "jsonl", "--top", "5000"], 0);
     let groups: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let expected: Vec<f64> = groups.iter().map(|group| group["expected_errors"].as_f64().unwrap()).collect();
     assert!(expected.is_sorted_by(|a, b| a >= b) && groups[0]["size"].as_u64().unwrap() > 1);
@@ -248,14 +248,14 @@ fn a_page_is_decided_by_keyboard_and_its_decisions_are_not_asked_again() {
     assert_eq!(browser.text("#status"), "0 of 4 decided");
     // What would be downloaded is caught.
     browser.run("URL.createObjectURL = blob => { blob.text().then(text => { window.saved = text; }); return '#'; }");
-    ["a", "x", "j", "k", "o"].map(|key| browser.press(key));
+    ["a", "x", "j", "k", "o"].iter().for_each(|key| browser.press(key));
     let wrong = format!("99 dep{ENTER}");
     wrong.chars().for_each(|key| browser.press(&key.to_string()));
     assert!(browser.text("article[aria-current] .verdict").contains("give a head"));
     browser.run("document.activeElement.value = ''");
     let right = format!("{} dep{ENTER}", before[2]["head"]);
     right.chars().for_each(|key| browser.press(&key.to_string()));
-    ["n", "h", "m"].map(|key| browser.press(key));
+    ["n", "h", "m"].iter().for_each(|key| browser.press(key));
     browser.press(ENTER);
     assert_eq!(browser.text("#status"), "3 of 4 decided");
     browser.press("s");

@@ -15,6 +15,10 @@ pub(super) fn run(findings: &[Finding], file: Option<&Path>, path: &Path) -> any
     for (finding, number) in findings.iter().zip(1..) {
         writeln!(out, "\n{number} of {}", findings.len())?;
         text::whole(&mut out, finding, file)?;
+        if finding.sent_id.is_empty() {
+            writeln!(out, "its sentence has no sent_id, so a decision could not be found again; give it one")?;
+            continue;
+        }
         loop {
             write!(out, "{KEYS}\n> ")?;
             out.flush()?;

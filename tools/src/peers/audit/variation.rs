@@ -36,7 +36,7 @@ pub fn ranking(sentences: &[Sentence]) -> Vec<Place> {
             }
         }
     });
-    let mut found: Vec<(f64, Place)> = Vec::new();
+    let mut found: Vec<(f64, usize, Place)> = Vec::new();
     visit(sentences, |sentence, dependent, relation, keys| {
         if relation.is_none_or(|(label, _)| label == "punct") {
             return;
@@ -49,14 +49,16 @@ pub fn ranking(sentences: &[Sentence]) -> Vec<Place> {
             if total > 0 {
                 let share = (total - same) as f64 / total as f64;
                 if share > 0.0 {
-                    found.push((weight * share, Place::new(sentence.sent_id().unwrap_or_default(), dependent)));
+                    let place = Place::new(sentence.sent_id().unwrap_or_default(), dependent);
+                    found.push((weight * share, total, place));
                 }
                 break;
             }
         }
     });
-    found.sort_by(|a, b| b.0.total_cmp(&a.0));
-    found.into_iter().map(|(_, place)| place).collect()
+    // Of equal scores, what more occurrences contradict comes first.
+    found.sort_by(|a, b| b.0.total_cmp(&a.0).then(b.1.cmp(&a.1)));
+    found.into_iter().map(|(.., place)| place).collect()
 }
 
 /// Visits all pairs of near words with their relation, the dependent if there is one, and a hash of the nucleus alone, with
@@ -71,12 +73,12 @@ fn visit<'a>(sentences: &'a [Sentence], mut see: impl FnMut(&'a Sentence, usize,
         let lemma = |at: usize| lemmas.get(at).map_or("", String::as_str);
         for first in 0..words.len() {
             for last in first + 1..words.len().min(first + BETWEEN + 2) {
-                let (dependent, relation) = match () {
-                    () if words[last].head == Some(first + 1) => (last + 1, Some((words[last].label.as_str(), true))),
-                    () if words[first].head == Some(last + 1) => {
-                        (first + 1, Some((words[first].label.as_str(), false)))
-                    }
-                    () => (0, None),
+                let (dependent, relation) = if words[last].head == Some(first + 1) {
+                    (last + 1, Some((words[last].label.as_str(), true)))
+                } else if words[first].head == Some(last + 1) {
+                    (first + 1, Some((words[first].label.as_str(), false)))
+                } else {
+                    (0, None)
                 };
                 let nucleus = &lemmas[first..=last];
                 let left = if first == 0 { "" } else { lemma(first - 1) };
