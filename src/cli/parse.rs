@@ -11,7 +11,6 @@ use crate::bundle::Bundle;
 use crate::config::Aggregate;
 use crate::parse::{Decode, Parse, Parser, Settings};
 use crate::treebank::{Sentence, write_sentence};
-use anyhow::Context;
 use indicatif::ProgressBar;
 use std::io::Write;
 use std::path::PathBuf;
@@ -124,7 +123,7 @@ impl<W: Write> Output<'_, W> {
         for sentence in waiting {
             let number = self.bar.position() + 1;
             let parses = self.parser.parse(std::slice::from_ref(&sentence));
-            let parses = parses.with_context(|| format!("sentence {number} of the input"))?;
+            let parses = parses.map_err(|error| anyhow::anyhow!("sentence {number} of the input: {error}"))?;
             self.write(vec![sentence], &parses)?;
         }
         Ok(())
