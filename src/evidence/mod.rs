@@ -34,6 +34,7 @@ pub(crate) use groups::{Grouping, prefix};
 pub(crate) use nearest::Neighbors;
 pub use record::{Edge, EdgeId, Source, TrainingSentence, TrainingWord};
 pub(crate) use side::Side;
+#[cfg(any(feature = "cli", feature = "serve"))]
 pub(crate) use treebanks::shown as treebank_name;
 pub(crate) use weigh::{Weighed, Weighing};
 
