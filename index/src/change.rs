@@ -1,7 +1,8 @@
 //! Changing an index: adding a segment, removing sources, merging segments, and undoing.
 //!
 //! A change writes what is new and a small state that names the segments of the index. Nothing of the segments that stay
-//! is read or copied, so the time does not depend on their number of records.
+//! is copied. An addition does not read them either. A removal looks through their tables of records for those of the
+//! sources that go, which is the only part that grows with the index.
 
 use std::{
     path::Path,
