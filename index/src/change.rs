@@ -17,7 +17,7 @@ use crate::{
     lookup::KeyOf,
     meta::LogEntry,
     segment_builder::{Progress, SegmentBuilder, Spec},
-    state::{Entry, State},
+    state::{Entry, State, is_weight},
 };
 
 const UNKEPT: &str = "only the latest changes can be undone, and none from before the last merge";
@@ -97,10 +97,34 @@ impl Change {
         place.into_iter().for_each(|(segment, place)| self.removed[segment].push(place));
     }
 
-    /// Gives all segments of a name another one. Returns whether there were any.
+    /// Gives all segments of a name another one. Returns whether there were any. If others have that name, all count as
+    /// much as these.
     pub fn rename(&mut self, from: &str, to: &str) -> bool {
-        let named = self.state.segments.iter_mut().filter(|segment| segment.name == from);
-        named.map(|segment| to.clone_into(&mut segment.name)).count() > 0
+        let weight = self.weight_of(to);
+        let mut found = false;
+        for segment in self.state.segments.iter_mut().filter(|segment| segment.name == from) {
+            to.clone_into(&mut segment.name);
+            segment.weight = weight.unwrap_or(segment.weight);
+            found = true;
+        }
+        found
+    }
+
+    /// Says how many times the records of all segments of a name count, a positive number. Returns whether there were any.
+    ///
+    /// # Errors
+    /// [`Error::Input`] if the weight is not a positive number.
+    pub fn weigh(&mut self, name: &str, weight: f64) -> Result<bool> {
+        if !is_weight(weight) {
+            return Err(Error::input("the weight of segments", "a positive number", weight));
+        }
+        let named = self.state.segments.iter_mut().filter(|segment| segment.name == name);
+        Ok(named.map(|segment| segment.weight = weight).count() > 0)
+    }
+
+    /// The weight of the segments of a name.
+    fn weight_of(&self, name: &str) -> Option<f64> {
+        self.state.segments.iter().find(|segment| segment.name == name).map(|segment| segment.weight)
     }
 
     /// The number of sources that [`Change::add`] copies from the segments at these places.
@@ -158,7 +182,8 @@ impl Change {
             segment.with_ids(serial);
         }
         copied.write(&mut segment, regroup)?;
-        let new = Entry { folder, serial, name: name.to_owned(), removed: Default::default() };
+        let weight = self.weight_of(name).unwrap_or(1.0);
+        let new = Entry { folder, serial, name: name.to_owned(), weight, removed: Default::default() };
         let first = places.first().copied().unwrap_or(self.state.segments.len()).min(self.state.segments.len());
         for place in places.iter().rev().filter(|place| **place < self.removed.len()) {
             self.state.segments.remove(*place);
@@ -238,6 +263,14 @@ impl Addition {
     /// The new segment. Add to it as many sources and records as announced.
     pub fn segment(&mut self) -> &mut SegmentBuilder {
         &mut self.segment
+    }
+
+    /// As [`Change::weigh`]. The new segment has the weight of others of its name, and 1 if there are none.
+    ///
+    /// # Errors
+    /// As for [`Change::weigh`].
+    pub fn weigh(&mut self, name: &str, weight: f64) -> Result<bool> {
+        self.change.weigh(name, weight)
     }
 
     /// Computes the rest, and makes the change the current generation. Returns its number.

@@ -15,6 +15,8 @@ use crate::{
 pub(crate) struct Search<'a> {
     pub(crate) row: &'a [f32],
     pub(crate) count: usize,
+    /// Rows that are less similar than this are of no interest.
+    pub(crate) floor: f32,
     /// The filter. It is called only for rows that can be among the best.
     pub(crate) passes: &'a (dyn Fn(u32) -> bool + Sync),
 }
@@ -26,7 +28,7 @@ const BLOCK: usize = 512;
 pub(crate) fn scan(rows: &Rows, range: Range<usize>, searches: &[Search<'_>]) -> Vec<Vec<Hit>> {
     let queries: Vec<Query> = searches.iter().map(|search| rows.compact.query(search.row)).collect();
     let queries: Vec<&Query> = queries.iter().collect();
-    let mut best: Vec<Best> = searches.iter().map(|search| Best::new(search.count)).collect();
+    let mut best: Vec<Best> = searches.iter().map(Best::new).collect();
     let mut products = vec![0; searches.len() * BLOCK];
     let mut tails = Tails::default();
     let mut upper = [0f32; BLOCK];
@@ -67,8 +69,9 @@ struct Best {
 }
 
 impl Best {
-    fn new(count: usize) -> Self {
-        let floor = if count == 0 { f32::INFINITY } else { f32::NEG_INFINITY };
+    fn new(search: &Search<'_>) -> Self {
+        let count = search.count;
+        let floor = if count == 0 { f32::INFINITY } else { search.floor };
         Self { count, lower: BinaryHeap::new(), floor, left: Vec::new() }
     }
 
@@ -79,7 +82,7 @@ impl Best {
             self.lower.pop();
         }
         if self.lower.len() == self.count {
-            self.floor = self.lower.peek().map_or(self.floor, |least| float(least.0));
+            self.floor = self.lower.peek().map_or(self.floor, |least| self.floor.max(float(least.0)));
         }
         if self.left.len() >= 1024 && self.left.len() >= 16 * self.count && self.left.len().is_power_of_two() {
             let floor = self.floor;

@@ -35,7 +35,7 @@ pub struct Index {
 }
 
 /// A segment of an index.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct SegmentFacts {
     /// What the caller called it. Empty for an index that was built as a whole.
     pub name: String,
@@ -51,6 +51,9 @@ pub struct SegmentFacts {
     pub removed: u64,
     /// Whether its first space has a graph. Otherwise it is scanned.
     pub graph: bool,
+    /// How many times its records count, as the caller says: 1 unless [`Change::weigh`](crate::Change::weigh) changed it.
+    /// Searches and sums do not depend on it.
+    pub weight: f64,
 }
 
 impl Index {
@@ -203,6 +206,7 @@ impl Index {
                 sources: segment.manifest.sources.saturating_sub(sources),
                 removed: sources,
                 graph: segment.manifest.spaces[0].graph.is_some(),
+                weight: entry.weight,
             }
         };
         self.state.segments.iter().zip(&self.segments.all).map(facts).collect()

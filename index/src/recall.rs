@@ -31,8 +31,10 @@ pub(crate) fn least_effort(rows: &Rows, graph: &Graph<Vec<u32>>, queries: &[u32]
     let truth: Vec<Vec<Hit>> = queries
         .par_chunks(32)
         .flat_map_iter(|queries| {
-            let searches: Vec<Search<'_>> =
-                queries.iter().map(|query| Search { row: row(query), count: COUNT, passes: &passes }).collect();
+            let searches: Vec<Search<'_>> = queries
+                .iter()
+                .map(|query| Search { row: row(query), count: COUNT, floor: f32::NEG_INFINITY, passes: &passes })
+                .collect();
             scan(rows, 0..rows.count(), &searches)
         })
         .collect();

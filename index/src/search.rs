@@ -85,17 +85,25 @@ impl<'a> Nearest<'a> {
     /// If the row does not fit the space.
     pub fn run(self) -> Result<Answer> {
         comparable(self.row, self.space.dims())?;
-        let found = (0..self.space.parts().len()).map(|at| {
-            let search = InPart::new(&self, at);
-            search.globally(search.by_walk().unwrap_or_else(|| search.by_scan()))
-        });
-        Ok(found.reduce(|answer, other| merged(answer, other, self.count)).unwrap_or_else(Answer::none))
+        let mut all = Answer::none();
+        for at in 0..self.space.parts().len() {
+            let search = InPart::new(&self, at, all.floor(self.count));
+            let found = search.globally(search.by_walk().unwrap_or_else(|| search.by_scan()));
+            all = merged(all, found, self.count);
+        }
+        Ok(all)
     }
 }
 
 impl Answer {
     fn none() -> Self {
         Self { hits: Vec::new(), exact: true }
+    }
+
+    /// The similarity that a record of another segment needs to be among the best.
+    fn floor(&self, count: usize) -> f32 {
+        let last = count.checked_sub(1).and_then(|last| self.hits.get(last));
+        last.map_or(f32::NEG_INFINITY, |last| last.similarity)
     }
 }
 
@@ -115,14 +123,16 @@ struct InPart<'s, 'a> {
     removed: &'a [u32],
     /// The place of the source in this segment whose records are not to be found. `None` if it is in another.
     source: Option<u32>,
+    /// What other segments have found is at least as similar as this.
+    floor: f32,
 }
 
 impl<'s, 'a> InPart<'s, 'a> {
-    fn new(asked: &'s Nearest<'a>, at: usize) -> Self {
+    fn new(asked: &'s Nearest<'a>, at: usize, floor: f32) -> Self {
         let part = &asked.space.parts()[at];
         let source = asked.source.and_then(|source| asked.space.sources.locate(source));
         let source = source.filter(|(segment, _)| *segment == part.segment).map(|(_, place)| place);
-        Self { asked, at, space: &part.space, removed: asked.space.numbers.removed(at), source }
+        Self { asked, at, space: &part.space, removed: asked.space.numbers.removed(at), source, floor }
     }
 
     /// Searches the graph. `None` if a scan is required or cheaper.
@@ -140,7 +150,7 @@ impl<'s, 'a> InPart<'s, 'a> {
 
     fn by_scan(&self) -> Answer {
         let passes = |place| self.passes(place);
-        let search = Search { row: self.asked.row, count: self.asked.count, passes: &passes };
+        let search = Search { row: self.asked.row, count: self.asked.count, floor: self.floor, passes: &passes };
         let hits = scan(&self.space.rows, self.range(), &[search]).pop().unwrap_or_default();
         Answer { hits, exact: true }
     }
@@ -173,32 +183,29 @@ impl<'s, 'a> InPart<'s, 'a> {
 
 /// Runs many searches of a space in parallel. Exact ones share passes over the rows.
 pub(crate) fn run_many(space: &Space, searches: Vec<Nearest<'_>>) -> Result<Vec<Answer>> {
-    let mut all: Option<Vec<Answer>> = None;
+    let mut all: Vec<Answer> = searches.iter().map(|_| Answer::none()).collect();
     for at in 0..space.parts().len() {
-        let mut answers = run_part(space, at, &searches)?;
-        for (search, answer) in searches.iter().zip(&mut answers) {
-            *answer = InPart::new(search, at).globally(std::mem::replace(answer, Answer::none()));
+        let floors: Vec<f32> = all.iter().zip(&searches).map(|(answer, search)| answer.floor(search.count)).collect();
+        let answers = run_part(space, at, &searches, &floors)?;
+        for (((all, found), search), floor) in all.iter_mut().zip(answers).zip(&searches).zip(floors) {
+            let found = InPart::new(search, at, floor).globally(found);
+            *all = merged(std::mem::replace(all, Answer::none()), found, search.count);
         }
-        all = Some(match all {
-            None => answers,
-            Some(all) => {
-                let pairs = all.into_iter().zip(answers).zip(&searches);
-                pairs.map(|((answer, other), search)| merged(answer, other, search.count)).collect()
-            }
-        });
     }
-    Ok(all.unwrap_or_else(|| searches.iter().map(|_| Answer::none()).collect()))
+    Ok(all)
 }
 
-/// Runs many searches in one part of a space. Hits have places in this part instead of numbers.
-pub(crate) fn run_part(space: &Space, at: usize, searches: &[Nearest<'_>]) -> Result<Vec<Answer>> {
+/// Runs many searches in one part of a space. Hits have places in this part instead of numbers. Those below the floor of a
+/// search can be missing.
+pub(crate) fn run_part(space: &Space, at: usize, searches: &[Nearest<'_>], floors: &[f32]) -> Result<Vec<Answer>> {
     searches.par_iter().try_for_each(|search| comparable(search.row, space.dims()).map(drop))?;
-    let groups: Vec<&[Nearest<'_>]> = searches
-        .chunk_by(|a, b| a.exact == b.exact && a.class == b.class)
+    let searches: Vec<InPart<'_, '_>> =
+        searches.iter().zip(floors).map(|(search, floor)| InPart::new(search, at, *floor)).collect();
+    let groups: Vec<&[InPart<'_, '_>]> = searches
+        .chunk_by(|a, b| a.asked.exact == b.asked.exact && a.asked.class == b.asked.class)
         .flat_map(|same| same.chunks(BATCH))
         .collect();
     let answers = groups.into_par_iter().with_max_len(1).flat_map_iter(|group| {
-        let group: Vec<InPart<'_, '_>> = group.iter().map(|search| InPart::new(search, at)).collect();
         let answers: Vec<Option<Answer>> = group.iter().map(InPart::by_walk).collect();
         let left: Vec<&InPart<'_, '_>> =
             group.iter().zip(&answers).filter(|(_, a)| a.is_none()).map(|(s, _)| s).collect();
@@ -206,7 +213,10 @@ pub(crate) fn run_part(space: &Space, at: usize, searches: &[Nearest<'_>]) -> Re
         let scans: Vec<Search<'_>> = left
             .iter()
             .zip(&passes)
-            .map(|(search, passes)| Search { row: search.asked.row, count: search.asked.count, passes })
+            .map(|(search, passes)| {
+                let Nearest { row, count, .. } = *search.asked;
+                Search { row, count, floor: search.floor, passes }
+            })
             .collect();
         let (space, range) = (group[0].space, group[0].range());
         let mut scanned = if scans.is_empty() { Vec::new() } else { scan(&space.rows, range, &scans) }.into_iter();

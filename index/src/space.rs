@@ -134,7 +134,8 @@ impl Space {
         let mut all = vec![vec![Density::default(); self.classes]; queries.len()];
         for (at, part) in self.parts.iter().enumerate() {
             let near = |row| self.nearest(row).count(NEAR);
-            let answers = crate::search::run_part(self, at, &queries.iter().map(|row| near(row)).collect::<Vec<_>>())?;
+            let searches: Vec<Nearest<'_>> = queries.iter().map(|row| near(row)).collect();
+            let answers = crate::search::run_part(self, at, &searches, &vec![f32::NEG_INFINITY; searches.len()])?;
             let asked: Vec<Asked<'_>> = queries
                 .iter()
                 .zip(answers)

@@ -16,6 +16,8 @@ use crate::{
 const STATE: u32 = 3;
 const REMOVED: u32 = 4;
 const LOG: u32 = 5;
+/// Only where a segment has another weight than 1.
+const WEIGHTS: u32 = 6;
 
 /// Changes that the log keeps.
 const LOGGED: usize = 4096;
@@ -40,6 +42,8 @@ pub(crate) struct Entry {
     pub(crate) serial: u32,
     /// What the caller calls it.
     pub(crate) name: String,
+    /// How many times its records count.
+    pub(crate) weight: f64,
     /// The places of removed sources, records and contrast records, ascending.
     pub(crate) removed: [Vec<u32>; 3],
 }
@@ -55,7 +59,8 @@ impl State {
         if file.version() < VERSION {
             let content = meta::content(&file.bytes(MANIFEST_SECTION)?).ok_or_else(unreadable)?;
             let (serial, name) = (u32::try_from(generation).ok().ok_or_else(unreadable)?, String::new());
-            let whole = Entry { folder: self::name(generation), serial, name, removed: Default::default() };
+            let (folder, removed) = (self::name(generation), Default::default());
+            let whole = Entry { folder, serial, name, weight: 1.0, removed };
             return Ok(Self { content, segments: vec![whole], ..Self::default() });
         }
         let stored: StoredState = meta::decode_large(&file.bytes(STATE)?).ok_or_else(unreadable)?;
@@ -64,7 +69,14 @@ impl State {
         let removed = file.view::<u32>(REMOVED, &[counts().sum()])?;
         let mut rest = &removed[..];
         let mut segments = Vec::with_capacity(stored.segments.len());
-        for StoredSegment { folder, serial, name, removed } in stored.segments {
+        let weights = match file.has(WEIGHTS) {
+            true => file.view::<f64>(WEIGHTS, &[stored.segments.len() as u64])?.to_vec(),
+            false => vec![1.0; stored.segments.len()],
+        };
+        if let Some(unfit) = weights.iter().find(|weight| !is_weight(**weight)) {
+            return Err(file.damaged("the weight of a segment", "a positive number", unfit));
+        }
+        for (StoredSegment { folder, serial, name, removed }, weight) in stored.segments.into_iter().zip(weights) {
             let inside = folder.strip_prefix("gen-").or(folder.strip_prefix("seg-"));
             if !inside.is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit())) {
                 return Err(file.damaged("the folder of a segment", "gen- or seg- and a number", folder));
@@ -74,7 +86,7 @@ impl State {
                 rest = others;
                 own.to_vec()
             });
-            segments.push(Entry { folder, serial, name, removed });
+            segments.push(Entry { folder, serial, name, weight, removed });
         }
         if segments.is_empty() {
             return Err(file.damaged("the number of segments", "1 or more", 0));
@@ -101,6 +113,15 @@ impl State {
             self.segments.iter().flat_map(|entry| entry.removed.iter().flatten().copied()).collect();
         file.section(REMOVED, &removed)?;
         file.section(LOG, &meta::encode_large(&log).ok_or_else(many)?)?;
+        let weights: Vec<f64> = self.segments.iter().map(|entry| entry.weight).collect();
+        if weights.iter().any(|weight| *weight != 1.0) {
+            file.section(WEIGHTS, &weights)?;
+        }
         file.finish([0; FACTS])
     }
+}
+
+/// Whether a number can be a weight.
+pub(crate) fn is_weight(weight: f64) -> bool {
+    weight.is_finite() && weight > 0.0
 }

@@ -24,6 +24,7 @@ Examples:
   citree evidence en.citree remove @ids.txt              one sent_id a line
   citree evidence en.citree add gum.conllu --name gum    as a treebank of its own
   citree evidence en.citree rename treebank ewt
+  citree evidence en.citree weigh added=16               each of its edges counts 16 times
   citree evidence en.citree list
   citree evidence en.citree undo
 
@@ -56,6 +57,9 @@ enum Action {
         /// Take in labels that the model was not trained with
         #[arg(long)]
         new_labels: bool,
+        /// Let every edge of that treebank count so many times from now on
+        #[arg(long)]
+        weight: Option<f64>,
         #[command(flatten)]
         options: Options,
     },
@@ -95,6 +99,14 @@ enum Action {
         #[arg(long, default_value = "")]
         message: String,
     },
+    /// Let every edge of a treebank count so many times, whoever uses the bundle
+    Weigh {
+        /// The treebank, as `list` shows it, and its weight, such as gum=0.5
+        #[arg(value_name = "NAME=WEIGHT", value_parser = super::treebanks::weight)]
+        weight: (String, f64),
+        #[command(flatten)]
+        options: Options,
+    },
     /// Take back the last change; again, the one before it
     Undo {
         #[command(flatten)]
@@ -109,7 +121,9 @@ impl Action {
     fn needs_model(&self) -> bool {
         match self {
             Self::Add { .. } | Self::Replace { .. } | Self::Merge { .. } => true,
-            Self::Remove { options, .. } | Self::Undo { options } => options.show_effect.is_some(),
+            Self::Remove { options, .. } | Self::Undo { options } | Self::Weigh { options, .. } => {
+                options.show_effect.is_some()
+            }
             Self::List | Self::Rename { .. } | Self::Log => false,
         }
     }
@@ -138,9 +152,10 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
     };
     let bundle = bundle.as_ref();
     match args.action {
-        Action::Add { file, name, new_labels, options } => {
+        Action::Add { file, name, new_labels, weight, options } => {
             let sentences = read_trees(&file)?;
             let editor = bringing(new_labels, editor).to_treebank(&name);
+            let editor = weight.into_iter().fold(editor, EvidenceEditor::with_weight);
             with_effect(bundle, &options, || commit(editor.add(&sentences)?, &options.message))?;
         }
         Action::Replace { file, new_labels, options } => {
@@ -171,6 +186,11 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
             let generation = editor.rename(&from, &to, &message)?;
             writeln!(std::io::stderr(), "renamed {from} to {to}: generation {generation}")?;
         }
+        Action::Weigh { weight: (name, weight), options } => with_effect(bundle, &options, || {
+            let generation = editor.weigh(&name, weight, &options.message)?;
+            writeln!(std::io::stderr(), "{name} has the weight {weight} now: generation {generation}")?;
+            Ok(())
+        })?,
         Action::List => list(&editor)?,
         Action::Log => log(&editor)?,
     }
@@ -262,14 +282,15 @@ fn listed(arguments: &[String]) -> anyhow::Result<Vec<String>> {
 
 fn list(editor: &EvidenceEditor<'_>) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
-    writeln!(out, "{:<16}{:>10}{:>10}{:>10}{:>10}  search", "name", "sentences", "edges", "rejected", "removed")?;
+    let columns = ["sentences", "edges", "rejected", "removed", "weight"];
+    writeln!(out, "{:<16}{}  search", "name", columns.map(|column| format!("{column:>10}")).concat())?;
     for part in editor.list()? {
         let name = treebank_name(&part.name);
         let search = if part.graph { "graph" } else { "scan" };
         writeln!(
             out,
-            "{name:<16}{:>10}{:>10}{:>10}{:>10}  {search}",
-            part.sources, part.records, part.contrasts, part.removed
+            "{name:<16}{:>10}{:>10}{:>10}{:>10}{:>10}  {search}",
+            part.sources, part.records, part.contrasts, part.removed, part.weight
         )?;
     }
     Ok(())

@@ -20,7 +20,8 @@ impl TreebankOptions {
     }
 }
 
-fn weight(text: &str) -> Result<(String, f64), String> {
+/// Reads the weight of a treebank.
+pub(super) fn weight(text: &str) -> Result<(String, f64), String> {
     let parts = text.split_once('=').and_then(|(name, weight)| Some((name.to_string(), weight.parse().ok()?)));
     parts.ok_or_else(|| "a weight is the name of a treebank, `=` and a number, such as gum=0.5".to_string())
 }

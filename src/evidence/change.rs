@@ -39,6 +39,7 @@ pub struct EvidenceEditor<'a> {
     treebank: Option<String>,
     who: String,
     brings_labels: bool,
+    weight: Option<f64>,
     /// The generation that must be current.
     pub(super) generation: Option<u64>,
     added: Vec<Sentence>,
@@ -72,6 +73,7 @@ impl<'a> EvidenceEditor<'a> {
             treebank: None,
             who: who.unwrap_or_else(|| "unknown".to_string()),
             brings_labels: false,
+            weight: None,
             generation: None,
             added: Vec::new(),
             replaced: BTreeSet::new(),
@@ -88,6 +90,11 @@ impl<'a> EvidenceEditor<'a> {
     /// Takes in labels that the model was not trained with. They can be cited and predicted at once.
     pub fn with_new_labels(self) -> Self {
         Self { brings_labels: true, ..self }
+    }
+
+    /// Lets every edge of the treebank that sentences are added to count so many times, also those that it has already.
+    pub fn with_weight(self, weight: f64) -> Self {
+        Self { weight: Some(weight), ..self }
     }
 
     /// Says who makes the change; by default the user of the system.
@@ -150,6 +157,7 @@ impl<'a> EvidenceEditor<'a> {
         let gone = checks::present(change.index(), self.removed.iter().chain(&self.replaced))?;
         checks::absent(change.index(), &self.added, &gone)?;
         let treebank = self.treebank(change.index())?;
+        self.weight.map_or(Ok(()), checks::weight)?;
         gone.iter().for_each(|number| change.remove_source(*number));
         let what = match (self.added.len() - self.replaced.len(), self.replaced.len(), gone.len()) {
             (0, 0, removed) => format!("removed {}", sentences(removed)),
@@ -184,6 +192,9 @@ impl<'a> EvidenceEditor<'a> {
         let spec = counted.spec(model, numbering)?;
         let regroup = |grouping: usize, group: u32, sentence: u32| regrouped.number(grouping, group, sentence);
         let mut addition = change.add(&treebank, spec, &places, Some(TrainingSentence::key), &regroup)?;
+        if let Some(weight) = self.weight {
+            addition.weigh(&treebank, weight)?;
+        }
         counted.write(model, &self.added, addition.segment(), tell, |_, _| {})?;
         changed.edges = counted.edges();
         changed.generation = addition.publish(note, &|progress| tell(Step::Indexing(progress)))?;
@@ -217,7 +228,8 @@ impl<'a> EvidenceEditor<'a> {
             match checks::unknown_label(sentence, &labels) {
                 None => {}
                 Some(_) if self.brings_labels => {
-                    sentence.words().iter().for_each(|word| labels.bring(&word.label));
+                    let words = sentence.words().iter().filter(|word| word.is_evidence());
+                    words.for_each(|word| labels.bring(&word.label));
                 }
                 Some(refusal) => return Err(refusal),
             }

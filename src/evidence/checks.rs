@@ -4,9 +4,12 @@ use super::build::REJECTED;
 use super::labels::Labels;
 use super::record::TrainingSentence;
 use crate::error::{Error, Result};
-use crate::treebank::{Sentence, tree_faults};
+use crate::treebank::{Sentence, Word, tree_faults};
 use citree_index::Index;
 use std::collections::{BTreeSet, HashSet};
+
+/// Weights beyond this are more likely mistyped than meant.
+pub(super) const HIGHEST_WEIGHT: f64 = 1e6;
 
 /// Refuses a sentence that cannot be evidence.
 pub(super) fn usable(sentence: &Sentence) -> Result<()> {
@@ -14,6 +17,9 @@ pub(super) fn usable(sentence: &Sentence) -> Result<()> {
     if sent_id.is_empty() {
         let words: Vec<&str> = sentence.forms().take(8).collect();
         return Err(refused(format!("the sentence `{} …` has no sent_id; give it one", words.join(" "))));
+    }
+    if !sentence.words().iter().any(Word::is_evidence) {
+        return Err(refused(format!("sentence {sent_id} has no edge that can be evidence: all have Evidence=No")));
     }
     let words = sentence.words().len();
     let inside = |heads: &Vec<usize>| heads.iter().all(|head| *head <= words);
@@ -26,7 +32,8 @@ pub(super) fn usable(sentence: &Sentence) -> Result<()> {
 
 /// The refusal of a sentence with a label that is none of these.
 pub(super) fn unknown_label(sentence: &Sentence, labels: &Labels) -> Option<Error> {
-    let word = sentence.words().iter().find(|word| labels.number(&word.label).is_none())?;
+    let unknown = |word: &&Word| word.is_evidence() && labels.number(&word.label).is_none();
+    let word = sentence.words().iter().find(unknown)?;
     let sent_id = sentence.sent_id().unwrap_or_default();
     Some(refused(format!(
         "sentence {sent_id} has the label `{}` at `{}`, which the model was not trained with; mend it if it is a mistake, or \
@@ -79,6 +86,16 @@ pub(super) fn name(name: &str) -> Result<()> {
         false => {
             Err(refused(format!("`{name}` cannot name a treebank; use up to 64 letters, digits, `-`, `_` and `.`")))
         }
+    }
+}
+
+/// Refuses a weight of a treebank that cannot be kept.
+pub(super) fn weight(weight: f64) -> Result<()> {
+    match weight > 0.0 && weight <= HIGHEST_WEIGHT {
+        true => Ok(()),
+        false => Err(refused(format!(
+            "the weight of a treebank must be a number above 0, at most {HIGHEST_WEIGHT}; `--from` leaves treebanks out"
+        ))),
     }
 }
 

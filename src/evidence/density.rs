@@ -33,7 +33,7 @@ impl Evidence {
     /// Whether a side is weighed by densities. The index has those of all edges only. If the side was already compared with
     /// every edge, no estimate is needed.
     pub(super) fn uses_densities(&self, by: &Weighing, side: &Side) -> bool {
-        !by.exact && !self.is_partial() && side.cached.similarities.get().is_none()
+        !by.exact && self.is_whole() && side.cached.similarities.get().is_none()
     }
 
     /// The densities around a side, cached with it.

@@ -41,7 +41,7 @@ pub(super) struct Counted {
 }
 
 impl Counted {
-    /// Counts the edges of sentences that have one of these labels, with `rejected` wrong heads of every word, and numbers
+    /// Counts the edges of sentences that can be evidence and have one of these labels, with `rejected` wrong heads of every word, and numbers
     /// their groups.
     pub(super) fn of(
         model: &Model,
@@ -64,7 +64,7 @@ impl Counted {
             }
             write_sentence(&mut treebank, sentence).map_err(Error::io(Path::new("the treebank")))?;
             groups.push(numbering.groups(sentence, document));
-            for word in sentence.words() {
+            for word in sentence.words().iter().filter(|word| word.is_evidence()) {
                 match labels.number(&word.label) {
                     Some(label) => {
                         label_counts[label as usize] += 1;
@@ -112,7 +112,10 @@ impl Counted {
         tell: &(dyn Fn(Step) + Sync),
         mut added: impl FnMut(u32, [&[f32]; 2]),
     ) -> Result<()> {
-        let label = |sentence: usize, word: usize| self.labels.number(&sentences[sentence].words()[word].label);
+        let label = |sentence: usize, word: usize| {
+            let word = &sentences[sentence].words()[word];
+            self.labels.number(&word.label).filter(|_| word.is_evidence())
+        };
         let (heads_model, labels_model) = (model.heads.edges.frozen()?, model.labels.edges.frozen()?);
         let support = match self.per_word {
             0 => None,

@@ -67,14 +67,15 @@ pub struct Evidence {
 }
 
 impl Evidence {
-    /// All edges of an index.
+    /// All edges of an index, with the weights of their treebanks.
     pub(crate) fn new(edges: Arc<TrainingEdges>) -> Self {
         let sums = Task::ALL.map(|task| OnceLock::from(edges.space(task).sums()));
         let counts = edges.space(Task::Heads).sums().counts().to_vec();
         let rejected = u64::from(edges.rejected());
         let weights_of_labels = as_weights(&counts);
-        let (left_out, weights) = ([Vec::new(), Vec::new()], Vec::new());
-        Self { edges, counts, sums, total: OnceLock::new(), rejected, left_out, weights, weights_of_labels }
+        let (left_out, own) = ([Vec::new(), Vec::new()], edges.weights().to_vec());
+        let (total, weights) = Default::default();
+        Self { edges, counts, sums, total, rejected, left_out, weights, weights_of_labels }.with_weights(own)
     }
 
     /// The same evidence without some edges, as if they had never been in the treebank. `left_out` receives each edge and
@@ -93,7 +94,7 @@ impl Evidence {
         let (edges, weights_of_labels) = (self.edges.clone(), as_weights(&counts));
         let left_out = [gone, against];
         let fewer = Self { edges, counts, sums, total, rejected, left_out, weights: Vec::new(), weights_of_labels };
-        if self.has_weights() { fewer.with_weights(self.weights.clone()) } else { fewer }
+        fewer.with_weights(self.weights.clone())
     }
 
     /// The underlying index.
@@ -120,14 +121,22 @@ impl Evidence {
         self.left_out[kind].get(number as usize) != Some(&true)
     }
 
-    /// Whether some edges are left out, or count for more than others.
+    /// Whether some edges are left out.
     pub(crate) fn is_partial(&self) -> bool {
-        !self.left_out[0].is_empty() || self.has_weights()
+        !self.left_out[0].is_empty()
+    }
+
+    /// Whether every edge counts once, so that what the index stores of all edges holds.
+    pub(crate) fn is_whole(&self) -> bool {
+        !self.is_partial() && !self.has_weights()
     }
 
     /// The sums of each label, added in index order, so that they equal the sums of an index of only these edges.
     pub(crate) fn sums(&self, task: Task) -> &Sums {
         self.sums[task as usize].get_or_init(|| {
+            if !self.is_partial() {
+                return self.weighted_sums(task);
+            }
             let space = self.edges.space(task);
             let mut sums = Sums::new(self.counts.len(), space.dims());
             for label in 0..self.counts.len() {

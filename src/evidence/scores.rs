@@ -34,7 +34,7 @@ impl Evidence {
     /// Whether weighing a side caches a few numbers with it, rather than its similarity to every training edge.
     pub(crate) fn caches_little(&self, by: &Weighing, task: Task) -> bool {
         let rule = by.rule.of(task);
-        rule.neighbors().is_some() || (rule.exponent().is_some() && !by.exact && !self.is_partial())
+        rule.neighbors().is_some() || (rule.exponent().is_some() && !by.exact && self.is_whole())
     }
 
     /// The scores of all labels for each edge. The sides have no label.

@@ -37,7 +37,7 @@ impl Evidence {
         numbers: impl Iterator<Item = u32>,
         edge: fn(u32) -> EdgeId,
     ) -> Similar<'a> {
-        if !self.is_partial() {
+        if self.is_whole() {
             return Similar { similarities: all, weights: None };
         }
         let counted = numbers.zip(all.iter()).filter(|(number, _)| self.counts(edge(*number)));

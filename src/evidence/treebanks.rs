@@ -14,13 +14,17 @@ pub(super) struct Treebanks {
     names: Vec<String>,
     /// The treebank of each segment.
     of_segments: Vec<usize>,
+    /// How many times the edges of each count.
+    weights: Vec<f64>,
 }
 
 impl Treebanks {
     fn of(segments: &[SegmentFacts]) -> Self {
         let names = names(segments);
         let place = |segment: &SegmentFacts| names.iter().position(|name| *name == segment.name).unwrap_or_default();
-        Self { of_segments: segments.iter().map(place).collect(), names }
+        let weight =
+            |name: &String| segments.iter().find(|segment| segment.name == *name).map_or(1.0, |own| own.weight);
+        Self { of_segments: segments.iter().map(place).collect(), weights: names.iter().map(weight).collect(), names }
     }
 }
 
@@ -28,6 +32,11 @@ impl TrainingEdges {
     /// The names of the treebanks that the edges come from.
     pub fn treebanks(&self) -> impl Iterator<Item = &str> {
         self.known_treebanks().names.iter().map(|name| shown(name))
+    }
+
+    /// How many times the edges of each treebank count, unless told otherwise.
+    pub fn weights(&self) -> &[f64] {
+        &self.known_treebanks().weights
     }
 
     /// The number of the treebank that a sentence comes from.
@@ -46,6 +55,11 @@ impl TrainingEdges {
     pub(crate) fn treebank(&self, name: &str) -> Result<u32> {
         let found = self.treebanks().position(|own| own == name);
         found.map(|at| at as u32).ok_or_else(|| unknown(name, &self.index().segments()))
+    }
+
+    /// The treebank of a segment.
+    pub(super) fn treebank_of_segment(&self, segment: usize) -> Option<usize> {
+        self.known_treebanks().of_segments.get(segment).copied()
     }
 
     fn known_treebanks(&self) -> &Treebanks {

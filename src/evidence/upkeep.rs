@@ -77,6 +77,21 @@ impl EvidenceEditor<'_> {
         Ok(change.publish(self.note(format!("renamed {from} to {to}"), message, &content))?)
     }
 
+    /// Lets every edge of a treebank count so many times, under every rule and for every program that uses the bundle,
+    /// unless told otherwise. Returns the new generation.
+    ///
+    /// # Errors
+    /// If there is no such treebank, the weight is not a number above 0, or another process changes the index.
+    pub fn weigh(self, treebank: &str, weight: f64, message: &str) -> Result<u64> {
+        checks::weight(weight)?;
+        let mut change = self.begin()?;
+        if !change.weigh(treebanks::stored(treebank), weight)? {
+            return Err(treebanks::unknown(treebank, &change.index().segments()));
+        }
+        let content = change.index().manifest().content.clone();
+        Ok(change.publish(self.note(format!("gave {treebank} the weight {weight}"), message, &content))?)
+    }
+
     /// Takes back the last change. Repeated, it takes back the one before. Returns the new generation.
     ///
     /// # Errors

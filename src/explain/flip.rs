@@ -8,7 +8,7 @@ mod totals;
 mod votes;
 
 use super::Explainer;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::evidence::{EdgeId, Evidence, Side, Weighing};
 use crate::parse::{Analysis, Choice, Decision};
 use crate::rule::Compared;
@@ -89,16 +89,8 @@ fn by_kind<S: Serializer>(edges: &[EdgeId], serializer: S) -> std::result::Resul
 
 impl Explainer {
     /// What has to be removed to change the decisions about a word.
-    ///
-    /// # Errors
-    /// If treebanks have weights: then fewer edges of one can do what more of another do, and no smallest set is known.
     pub fn flip(&self, analysis: &Analysis, dependent: usize) -> Result<Flip> {
         self.parser.require_instances()?;
-        if self.evidence.has_weights() {
-            let message = "flip sets are found only where all treebanks count alike; leave the weights out, or choose \
-                           treebanks with --from";
-            return Err(Error::Explanation { message: message.to_string() });
-        }
         let Some([attachment, labelling]) = self.parser.decisions(analysis, &[dependent])?.pop() else {
             return Ok(Flip { dependent, head: None, label: None, forced: false, ended_early: Vec::new() });
         };
@@ -127,6 +119,8 @@ impl Explainer {
         let Some((removed, rival, choice)) = self.smallest_set(analysis, decision, budget)? else { return Ok(None) };
         let by_votes = self.rule().of(chosen.task).neighbors().is_some();
         let both = self.evidence.context(self.parser.by(), chosen)?.compared == Compared::Both;
+        let weighted = self.evidence.has_weights();
+        let additive = self.rule().of(chosen.task).is_linear() && chosen.label.is_none();
         let removed = if by_votes { Some(removed) } else { self.settled(removed, chosen, rival)? };
         let Some(removed) = removed else { return Ok(None) };
         let sentences = self.sentence_set(chosen, rival, &removed)?;
@@ -147,8 +141,10 @@ impl Explainer {
             },
             edges: removed.len(),
             of_edges: self.evidence.len() + if both { self.evidence.rejected() } else { 0 },
-            // If rejected edges count too, the order of removal is a heuristic.
+            // If rejected edges count too, the order of removal is a heuristic. Where treebanks have weights, removing a vote
+            // for the rival can let in one that weighs more, and a mean has no best order of removal.
             smallest: match self.rule().of(chosen.task).neighbors() {
+                _ if weighted && !additive => false,
                 Some(count) => removed.len() <= SURELY_SMALLEST && count <= MOST_IN_PAIRS && !budget.is_spent(),
                 None => !both,
             },

@@ -84,7 +84,7 @@ fn summary(explanations: &[&Explanation]) -> String {
         )
     };
     let rules = explanations.iter().fold(Vec::new(), |mut rules, explanation| {
-        let rule = explanation.rule.describe();
+        let rule = super::wording::rule(explanation);
         if !rules.contains(&rule) {
             rules.push(rule);
         }

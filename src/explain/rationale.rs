@@ -11,6 +11,7 @@ use crate::task::Task;
 use crate::treebank::Sentence;
 use rayon::prelude::*;
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// Words whose decisions are compared with all training edges in one pass, if the rule needs that; bounds the memory.
 const WORDS_PER_PASS: usize = 16;
@@ -49,6 +50,9 @@ pub struct Explanation {
     pub probabilities: Vec<[f32; 2]>,
     /// The rule that decided.
     pub rule: Rule,
+    /// How many times the edges of a treebank count, where that is not once.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub weights: BTreeMap<String, f64>,
     /// The edges that were asked for.
     pub edges: Vec<EdgeExplanation>,
 }
@@ -184,6 +188,7 @@ impl Explainer {
             heads: parse.heads[1..].to_vec(),
             labels: parse.labels[1..].to_vec(),
             probabilities: probabilities.skip(1).map(|(head, label)| [*head, *label]).collect(),
+            weights: self.evidence.weights_by_name(),
             rule: self.rule().clone(),
             edges: Vec::new(),
         }

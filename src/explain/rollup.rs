@@ -192,7 +192,7 @@ impl Explainer {
         let summed = side.task == Task::Heads && self.rule().of(side.task).is_linear();
         match by.grouping() {
             None if summed => self.evidence.totals_by_label(self.parser.by(), side),
-            Some(grouping) if summed && !self.evidence.is_partial() => self.parts_of_sums(grouping, side),
+            Some(grouping) if summed && self.evidence.is_whole() => self.parts_of_sums(grouping, side),
             grouping => self.parts_of_edges(grouping, side, new_groups),
         }
     }

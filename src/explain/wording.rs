@@ -7,12 +7,19 @@ pub(crate) use answers::{
     flip_sentences, no_alternative,
 };
 
-use super::{Citation, Coverage, Rationale, RollUp};
+use super::{Citation, Coverage, Explanation, Rationale, RollUp};
 
 /// From this share on, citations carry nearly all of a decision.
 const NEARLY_ALL: f64 = 0.9;
 /// Below this share, they only illustrate it.
 const ILLUSTRATION: f64 = 0.1;
+
+/// The rule that decided, and how much treebanks count by it.
+pub(crate) fn rule(explanation: &Explanation) -> String {
+    let times = |(name, weight): (&String, &f64)| format!("; every edge of {name} counts {weight} times");
+    let weights: String = explanation.weights.iter().map(times).collect();
+    explanation.rule.describe() + &weights
+}
 
 /// A share as a percentage: `97.3 %`, `0.005 %`. Only exact values are shown as `0 %` or `100 %`.
 pub(crate) fn percent(share: f64) -> String {

@@ -34,6 +34,8 @@ pub(super) struct ChangeRequest {
     /// Whether to take in labels that the model was not trained with.
     #[serde(default)]
     new_labels: bool,
+    /// How many times every edge of that treebank counts from now on; as before by default, and 1 in a new treebank.
+    weight: Option<f64>,
     /// Why, for the log.
     #[serde(default)]
     message: String,
@@ -129,6 +131,8 @@ pub(super) struct Part {
     rejected: u64,
     /// Sentences that were removed from it.
     removed: u64,
+    /// How many times its edges count.
+    weight: f64,
 }
 
 /// A change in the log.
@@ -209,6 +213,7 @@ pub(super) async fn change(State(app): State<App>, http: Request) -> Result<Json
             None => editor,
         };
         let editor = if request.new_labels { editor.with_new_labels() } else { editor };
+        let editor = request.weight.into_iter().fold(editor, EvidenceEditor::with_weight);
         let editor = match request.action {
             Action::Add => editor.add(&some)?,
             Action::Replace => editor.replace(&some)?,
@@ -303,9 +308,9 @@ impl From<Changed> for ChangeMade {
 }
 
 impl From<SegmentFacts> for Part {
-    fn from(SegmentFacts { name, sources, records, contrasts, removed, .. }: SegmentFacts) -> Self {
+    fn from(SegmentFacts { name, sources, records, contrasts, removed, weight, .. }: SegmentFacts) -> Self {
         let name = treebank_name(&name).to_string();
-        Self { name, sentences: sources, edges: records, rejected: contrasts, removed }
+        Self { name, sentences: sources, edges: records, rejected: contrasts, removed, weight }
     }
 }
 

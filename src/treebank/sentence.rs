@@ -167,6 +167,14 @@ impl Word {
         }
     }
 
+    /// The key in MISC that says whether an edge can be evidence.
+    pub(crate) const EVIDENCE: &str = "Evidence";
+
+    /// Whether its edge can be evidence: not if MISC has `Evidence=No`, because nobody has checked it.
+    pub fn is_evidence(&self) -> bool {
+        self.misc(Self::EVIDENCE) != Some("No")
+    }
+
     /// The value of a key in MISC.
     pub fn misc(&self, key: &str) -> Option<&str> {
         misc_value(&self.misc, key)

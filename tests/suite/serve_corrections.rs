@@ -55,8 +55,10 @@ fn followed_edge(sandbox: &Sandbox) -> (usize, usize, String) {
         let mut lesson = sentence.clone();
         before.annotate(&mut lesson, false);
         lesson.set_comment("sent_id", "lesson");
-        (lesson.words_mut()[word - 1].head, lesson.words_mut()[word - 1].label) = (Some(*head), label.clone());
-        bundle.evidence().add(&[lesson]).unwrap().commit("").unwrap();
+        lesson.words_mut().iter_mut().for_each(|word| word.misc = "Evidence=No".to_string());
+        let own = &mut lesson.words_mut()[word - 1];
+        (own.head, own.label, own.misc) = (Some(*head), label.clone(), "_".to_string());
+        bundle.evidence().to_treebank("corrections").with_weight(4.0).add(&[lesson]).unwrap().commit("").unwrap();
         let after = parsed();
         bundle.evidence().undo("").unwrap();
         after.heads[*word] == *head && after.labels[*word] == *label
@@ -90,8 +92,11 @@ fn a_corrected_edge_is_followed_at_once_and_can_be_undone_and_downloaded() {
     let (word, head, label) = followed_edge(&sandbox);
     correct(&browser, word, head, &label);
     assert_eq!(browser.count("#corrections li"), 1);
+    assert_eq!(browser.text("#others"), "Only the corrected edge counts.");
+    browser.click("#whole");
     let others = browser.text("#others");
-    assert!(others.contains(&format!("The other {} edges count as you see them", before.len() - 1)), "{others}");
+    assert_eq!(others, format!("The other {} edges count as you see them.", before.len() - 1));
+    browser.click("#whole");
     assert_eq!(shown(&browser), before, "nothing counts before it is added");
 
     // The token is asked for once. A wrong one is asked for again.
@@ -141,6 +146,10 @@ fn a_corrected_edge_is_followed_at_once_and_can_be_undone_and_downloaded() {
     let edges: Vec<(usize, String)> =
         back[0].words().iter().map(|word| (word.head.unwrap(), word.label.clone())).collect();
     assert_eq!((back.len(), edges), (1, expected), "the corrected edge, and the others as they were shown");
+    let evidence: Vec<usize> = (1..=before.len()).filter(|at| back[0].words()[at - 1].is_evidence()).collect();
+    assert_eq!(evidence, [word], "nobody checked the others");
+    let part = server.get("/v1/evidence").json()["parts"][1].clone();
+    assert_eq!((&part["name"], &part["edges"], &part["weight"]), (&json!("corrections"), &json!(1), &json!(4.0)));
 
     browser.click("#undo");
     browser.wait_for("document.querySelector('#outcome').textContent.includes('Undone: generation 3')");
@@ -184,7 +193,12 @@ fn what_is_no_tree_is_not_sent_and_changes_of_others_are_not_undone() {
     correct(&browser, word, head, &label);
     browser.click("#add button");
     browser.wait_for("document.querySelector('#outcome').textContent.includes('generation 3')");
-    assert_eq!(server.get("/v1/evidence").json()["parts"][1]["sentences"], 1, "one sentence, not two");
+    let part = server.get("/v1/evidence").json()["parts"][1].clone();
+    assert_eq!(
+        (&part["sentences"], &part["edges"]),
+        (&json!(1), &json!(3)),
+        "one sentence, not two, with all corrections"
+    );
 
     let gone = citree::treebank::starter::train()[0].sent_id().unwrap().to_string();
     assert!(sandbox.citree(&["evidence", "t.citree", "remove", &gone]).status.success());

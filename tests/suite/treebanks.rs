@@ -1,8 +1,9 @@
 //! Several treebanks in one bundle: names, weights, filters and roll-ups by treebank, and labels that only one of them has.
 
 use crate::sandbox::{Sandbox, stderr, stdout};
-use citree::explain::{By, Explanation, Options};
+use citree::explain::{By, Citation, Explanation, Options};
 use citree::parse::{Decode, Settings};
+use citree::rule::RuleSettings;
 use citree::treebank::{Sentence, starter};
 use citree::{Bundle, Rule};
 
@@ -160,6 +161,141 @@ fn the_weight_of_a_treebank_is_that_of_its_votes() {
 }
 
 #[test]
+fn by_votes_a_score_is_computed_from_weighted_votes() {
+    let sandbox = Sandbox::new();
+    let bundle = of_two(&sandbox);
+    let settings = RuleSettings { temperature: Some(16.0), neighbors: Some(6) };
+    let rule = Rule::named("knn", settings).unwrap();
+    let edges = bundle.index().unwrap();
+    let all = starter::train();
+    let second: Vec<&str> = all[HALF..2 * HALF].iter().map(|sentence| sentence.sent_id().unwrap()).collect();
+    assert_eq!(edges.treebanks().collect::<Vec<_>>(), ["treebank", "second"]);
+    let weighted = Settings { weights: vec![("second".to_string(), 3.0)], ..exactly(&rule) };
+    let votes = |citations: &[Citation]| -> f64 {
+        let weight = |citation: &Citation| if second.contains(&&*citation.source.sent_id) { 3.0 } else { 1.0 };
+        citations.iter().map(|citation| weight(citation) * (16.0 * f64::from(citation.similarity)).exp()).sum()
+    };
+    let mut compared = 0;
+    for edge in explained(&bundle, &weighted).iter().flat_map(|explanation| &explanation.edges) {
+        let [heads, labels] = [&edge.attachment, &edge.labelling];
+        assert_eq!((heads.citations.len(), heads.against.len()), (3, 3), "all votes are cited");
+        let ratio = votes(&heads.citations).ln() - votes(&heads.against).ln();
+        assert!((heads.score - ratio).abs() < 1e-4 * (1.0 + ratio.abs()), "{} {ratio}", heads.score);
+        if labels.citations.len() + labels.against.len() == 6 {
+            let [own, others] = [&labels.citations, &labels.against].map(|citations| votes(citations));
+            // A label that no neighbour has keeps a thousandth.
+            let score = (own / (own + others) + 1e-3).ln();
+            assert!((labels.score - score).abs() < 1e-4, "{} {score}", labels.score);
+            compared += 1;
+        }
+    }
+    assert!(compared > 10, "{compared}");
+}
+
+#[test]
+fn a_weight_that_the_bundle_keeps_counts_like_one_that_is_asked_for() {
+    let sandbox = Sandbox::new();
+    let plain = of_two(&sandbox);
+    let asked = |rule: &Rule| Settings { weights: vec![("second".to_string(), 3.0)], ..exactly(rule) };
+    // A snapshot from before.
+    plain.index().unwrap();
+    plain.evidence().weigh("second", 3.0, "it was checked twice").unwrap();
+    let kept = open(&sandbox, "two.citree");
+    for rule in rules() {
+        let own = explained(&kept, &exactly(&rule));
+        assert_eq!(own[0].weights.get("second"), Some(&3.0));
+        assert_eq!(scores(&own), scores(&explained(&plain, &asked(&rule))), "{rule}");
+        let once = Settings { weights: vec![("second".to_string(), 1.0)], ..exactly(&rule) };
+        let once = explained(&kept, &once);
+        assert!(once[0].weights.is_empty());
+        assert_eq!(scores(&once), scores(&explained(&plain, &exactly(&rule))), "asking for another weight: {rule}");
+        assert_ne!(scores(&own), scores(&once), "{rule}");
+    }
+    let weights = |bundle: &Bundle| bundle.index().unwrap().weights().to_vec();
+    assert_eq!(kept.evidence().log().unwrap().last().unwrap().what, "gave second the weight 3");
+
+    // What is added, merged and joined to a treebank has its weight.
+    let new = &starter::dev()[..2];
+    kept.evidence().to_treebank("second").with_new_labels().add(&new[..1]).unwrap().commit("").unwrap();
+    kept.evidence().with_new_labels().with_weight(0.5).add(&new[1..]).unwrap().commit("").unwrap();
+    assert_eq!(weights(&open(&sandbox, "two.citree")), [1.0, 3.0, 0.5]);
+    kept.evidence().merge("", &|_| {}).unwrap();
+    assert_eq!(weights(&open(&sandbox, "two.citree")), [1.0, 3.0, 0.5]);
+    kept.evidence().rename("added", "second", "").unwrap();
+    assert_eq!(weights(&open(&sandbox, "two.citree")), [1.0, 3.0]);
+    assert!(kept.evidence().list().unwrap().iter().all(|part| part.name.is_empty() || part.weight == 3.0));
+    kept.evidence().undo("").unwrap();
+    assert_eq!(weights(&open(&sandbox, "two.citree")), [1.0, 3.0, 0.5]);
+    open(&sandbox, "two.citree").verify().unwrap().unwrap();
+    for wrong in [0.0, -1.0, f64::NAN, f64::INFINITY, 1e9] {
+        let message = kept.evidence().weigh("second", wrong, "").unwrap_err().to_string();
+        assert!(message.contains("above 0"), "{message}");
+    }
+    assert!(kept.evidence().weigh("third", 2.0, "").unwrap_err().to_string().contains("`third`"));
+}
+
+#[test]
+fn without_the_sentences_of_a_flip_set_another_head_is_chosen_also_where_treebanks_have_weights() {
+    let sandbox = Sandbox::new();
+    let bundle = of_two(&sandbox);
+    let mut flipped = 0;
+    for rule in rules() {
+        let settings = Settings { weights: vec![("second".to_string(), 3.0)], ..exactly(&rule) };
+        let explainer = bundle.explainer_with(&settings).unwrap();
+        let sentence = &starter::dev()[..1];
+        let before = explainer.parser().parse(sentence).unwrap().remove(0);
+        let analysis = explainer.parser().analyse(sentence).unwrap().remove(0).unwrap();
+        for word in 1..=sentence[0].words().len() {
+            let flip = explainer.flip(&analysis, word).unwrap();
+            for (set, label) in [(flip.head, false), (flip.label, true)] {
+                let Some(names) = set.map(|set| set.all_sentences).filter(|names| !names.is_empty()) else { continue };
+                let gone = explainer.sentences_named(&names).unwrap();
+                let after =
+                    explainer.without(|number| gone.contains(&number)).unwrap().parser().parse(sentence).unwrap();
+                // Labels are compared where the head stays, because another head has labels of its own.
+                match label {
+                    false => assert_ne!(after[0].heads[word], before.heads[word], "{rule}, word {word}"),
+                    true if after[0].heads[word] == before.heads[word] => {
+                        assert_ne!(after[0].labels[word], before.labels[word], "{rule}, word {word}");
+                    }
+                    true => continue,
+                }
+                flipped += 1;
+            }
+        }
+    }
+    assert!(flipped > 10, "{flipped}");
+}
+
+#[test]
+fn an_edge_that_nobody_checked_is_no_evidence() {
+    let sandbox = Sandbox::new();
+    let bundle = indexed(&sandbox, "marked.citree", &starter::train()[..2 * HALF]);
+    let before = bundle.index().unwrap().accepted();
+    let mut lesson = starter::dev()[1].clone();
+    for word in lesson.words_mut() {
+        // Its label may be unknown too.
+        (word.misc, word.label) = ("Evidence=No".to_string(), "dep:unchecked".to_string());
+    }
+    let refused = bundle.evidence().add(std::slice::from_ref(&lesson)).unwrap_err().to_string();
+    assert!(refused.contains("Evidence=No"), "{refused}");
+    let checked = &mut lesson.words_mut()[2];
+    (checked.misc, checked.label) = ("SpaceAfter=No".to_string(), "obj".to_string());
+    let changed = bundle.evidence().add(std::slice::from_ref(&lesson)).unwrap().commit("").unwrap();
+    assert_eq!((changed.added, changed.edges), (1, 1));
+    let taught = open(&sandbox, "marked.citree");
+    assert_eq!(taught.index().unwrap().accepted(), before + 1);
+    taught.verify().unwrap().unwrap();
+
+    // Whoever exports the sentences and builds an index of them has the same evidence.
+    let run = sandbox.citree(&["export", "marked.citree", "--what", "sentences", "--output", "all.conllu"]);
+    assert!(run.status.success(), "{}", stderr(&run));
+    let exported = citree::treebank::read_trees(&sandbox.path("all.conllu")).unwrap();
+    assert_eq!(exported.last().unwrap().words().iter().filter(|word| word.is_evidence()).count(), 1);
+    assert_eq!(indexed(&sandbox, "again.citree", &exported).index().unwrap().accepted(), before + 1);
+}
+
+#[test]
 fn merging_keeps_treebanks_apart_and_renaming_joins_them() {
     let sandbox = Sandbox::new();
     let bundle = of_two(&sandbox);
@@ -257,8 +393,13 @@ fn the_verbs_take_treebanks_and_weights() {
     let (some, _) = run(&with(&["--format", "json", "--from", "first"]), 0);
     let (weighted, _) = run(&with(&["--format", "json", "--weight", "first=0.5"]), 0);
     assert!(all != some && all != weighted && some != weighted);
-    let (_, said) = run(&with(&["--weight", "first=0.5", "--flip"]), 2);
-    assert!(said.contains("count alike"), "{said}");
+    let (flips, _) = run(&with(&["--weight", "first=0.5", "--flip"]), 0);
+    assert!(flips.contains("every edge of first counts 0.5 times"), "{flips}");
+    let (_, said) = run(&["evidence", "two.citree", "weigh", "second=2", "--show-effect", "dev.conllu"], 0);
+    assert!(said.contains("second has the weight 2 now"), "{said}");
+    let (listed, _) = run(&["evidence", "two.citree", "list"], 0);
+    assert!(listed.lines().any(|line| line.starts_with("second") && line.contains("         2  ")), "{listed}");
+    run(&["evidence", "two.citree", "undo"], 0);
     for (wrong, reason) in [("first", "gum=0.5"), ("third=1", "`third`"), ("first=-1", "0 to"), ("first=NaN", "0 to")] {
         let (_, said) = run(&["parse", "two.citree", "dev.conllu", "--weight", wrong], 2);
         assert!(said.contains(reason), "{wrong}: {said}");

@@ -71,6 +71,11 @@ impl Sections {
         view.ok_or_else(|| self.damaged(format!("section {tag}"), "aligned and inside the file", entry.offset))
     }
 
+    /// Whether there is such a section.
+    pub(crate) fn has(&self, tag: u32) -> bool {
+        self.entries.iter().any(|entry| entry.tag == tag)
+    }
+
     /// A section of bytes, of any length.
     ///
     /// # Errors

@@ -36,8 +36,8 @@ pub(super) fn write(out: &mut impl Write, answer: &Answer, detail: Detail) -> an
     }
     let sentence = Sentence::from_forms(explanation.words.iter().cloned());
     page.line(&arcs::draw(&sentence, &parse(explanation)))?;
-    if explanation.rule != Rule::sum() {
-        page.line(&format!("rule: {}\n", explanation.rule.describe()))?;
+    if explanation.rule != Rule::sum() || !explanation.weights.is_empty() {
+        page.line(&format!("rule: {}\n", wording::rule(explanation)))?;
     }
     if let Some(changes) = &answer.changes {
         for change in changes {

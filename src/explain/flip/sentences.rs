@@ -14,19 +14,19 @@ const SETS: usize = 16;
 /// A rest that is a smaller share of the whole than this has too few digits as a difference.
 const LITTLE: f64 = 1e-6;
 
-/// What some training edges contribute to a side, and how many accepted ones they are.
+/// What some training edges contribute to a side, and the weights of the accepted ones, added up.
 #[derive(Clone, Copy, Default)]
 struct Part {
     totals: Totals,
-    edges: u64,
+    weight: f64,
 }
 
 impl Part {
-    fn add(&mut self, edge: EdgeId, part: f64) {
+    fn add(&mut self, edge: EdgeId, part: f64, weight: f64) {
         match edge {
             EdgeId::Accepted(_) => {
                 self.totals.accepted += part;
-                self.edges += 1;
+                self.weight += weight;
             }
             EdgeId::Rejected(_) => self.totals.rejected -= part,
         }
@@ -37,7 +37,7 @@ impl Part {
             accepted: self.totals.accepted + other.totals.accepted,
             rejected: self.totals.rejected + other.totals.rejected,
         };
-        Self { totals, edges: self.edges + other.edges }
+        Self { totals, weight: self.weight + other.weight }
     }
 
     /// What is left without a part of it; `None` if that is too little to be computed as a difference.
@@ -50,7 +50,7 @@ impl Part {
                 whole => less(whole, other.totals.rejected)?,
             },
         };
-        Some(Self { totals, edges: self.edges - other.edges })
+        Some(Self { totals, weight: self.weight - other.weight })
     }
 }
 
@@ -139,7 +139,7 @@ impl Explainer {
         for (at, side) in [chosen, rival].into_iter().enumerate() {
             for (edge, part) in evidence.contributions(by, side)? {
                 let Some(sentence) = self.edges().sentence_of(edge) else { continue };
-                parts.entry(sentence).or_default()[at].add(edge, part);
+                parts.entry(sentence).or_default()[at].add(edge, part, evidence.weight(edge));
             }
         }
         let contexts = [evidence.weigh(by, chosen)?.context, evidence.weigh(by, rival)?.context];
@@ -148,7 +148,7 @@ impl Explainer {
             let grown = match contexts[at].compared {
                 Compared::Both => 1.0,
                 Compared::Accepted | Compared::Label => {
-                    by.scale.share(left.edges as f64) / by.scale.share(contexts[at].count)
+                    by.scale.share(left.weight) / by.scale.share(contexts[at].count)
                 }
             };
             rule.score(Totals { accepted: left.totals.accepted * grown, ..left.totals }, &contexts[at])

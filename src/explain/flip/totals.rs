@@ -52,6 +52,9 @@ impl Explainer {
     pub(super) fn by_means(&self, chosen: &Side, rival: &Side) -> Result<Option<Vec<EdgeId>>> {
         let (evidence, by) = (&self.evidence, self.parser.by());
         let by_mean = by.scale.aggregate == Aggregate::Mean;
+        if by_mean && evidence.has_weights() {
+            return self.by_weighted_means(chosen, rival);
+        }
         let rule = by.rule.of(chosen.task);
         let sorted = |side: &Side| -> Result<Vec<(EdgeId, f64)>> {
             let similarities = evidence.similarities(side)?;
@@ -59,7 +62,7 @@ impl Explainer {
             let all = evidence.range(side).map(EdgeId::Accepted).zip(similarities.iter().copied());
             let mut weights: Vec<(EdgeId, f64)> = all
                 .filter(|(edge, _)| evidence.counts(*edge))
-                .map(|(edge, similarity)| (edge, rule.contribution(similarity, &context)))
+                .map(|(edge, similarity)| (edge, evidence.weight(edge) * rule.contribution(similarity, &context)))
                 .collect();
             weights.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
             Ok(weights)
@@ -70,6 +73,26 @@ impl Explainer {
         let edges = |some: &[(EdgeId, f64)], number: usize| some[..number].iter().map(|w| w.0).collect::<Vec<_>>();
         let fewest = fewest(&weights(&own), &weights(&other), by_mean);
         Ok(fewest.map(|(gone, taken)| [edges(&other, taken), edges(&own, gone)].concat()))
+    }
+
+    /// The fewest of the most similar edges of the chosen label without which its weighted mean is below that of the other.
+    fn by_weighted_means(&self, chosen: &Side, rival: &Side) -> Result<Option<Vec<EdgeId>>> {
+        let (evidence, by) = (&self.evidence, self.parser.by());
+        let mut parts = evidence.contributions(by, chosen)?;
+        let rank = |(edge, part): &(EdgeId, f64)| part / evidence.weight(*edge);
+        parts.sort_by(|a, b| rank(b).total_cmp(&rank(a)).then(a.0.cmp(&b.0)));
+        // Contributions to a mean are shares of the weight of all.
+        let whole = evidence.context(by, chosen)?.count;
+        let other = evidence.total(by, rival)?;
+        let (mut sum, mut weight, mut from) = (0.0, 0.0, None);
+        for (at, (edge, part)) in parts.iter().enumerate().rev() {
+            sum += part * whole;
+            weight += evidence.weight(*edge);
+            if sum / weight < other {
+                from = Some(at);
+            }
+        }
+        Ok(from.map(|at| parts[..at].iter().map(|(edge, _)| *edge).collect()))
     }
 }
 

@@ -78,6 +78,7 @@ fn explanation() -> Explanation {
         labels: ["nsubj", "root", "o'bj"].map(str::to_string).to_vec(),
         probabilities: vec![[0.99, 0.98], [1.0, 1.0], [0.62, 0.9]],
         rule: Rule::sum(),
+        weights: Default::default(),
         edges: vec![edge(1, 2, "nsubj"), edge(3, 2, "o'bj")],
     }
 }

@@ -22,7 +22,7 @@ pub(crate) fn sentence(explanation: &Explanation) -> String {
     format!(
         "<article class=\"sentence\">\n<header><h2>{name}</h2><p class=\"soft\">{}, {doubt}. Rule: {}.</p></header>\n{}</article>\n",
         counted(explanation.words.len(), "word"),
-        escape(&explanation.rule.describe()),
+        escape(&crate::explain::wording::rule(explanation)),
         arcs::tree(&tree, Links::Page),
     )
 }

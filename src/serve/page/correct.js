@@ -29,19 +29,30 @@ const form = (sentence, word) => (word === 0 ? "ROOT" : `‘${sentence.rows[word
 const edgeOf = (sentence, word) => ({ head: Number(sentence.rows[word - 1][6]), label: sentence.rows[word - 1][7] });
 const described = (sentence, word, { head, label }) => `${form(sentence, word)} is ${label} of ${form(sentence, head)}`;
 
-/** The sentence with its corrections and a sent_id, as CoNLL-U. */
-function corrected(sentence, corrections, id) {
+/** The last change of this window that is about these words. */
+const lastOf = sentence => session.changes.findLast(one => one.words === sentence.words);
+
+/** The edges that somebody checked: those of the last change of the sentence, which the parse need not follow, and the new ones. */
+const checkedOf = sentence => new Map([...(lastOf(sentence)?.edges ?? []), ...(pending.get(sentence.words) ?? [])]);
+
+/** The sentence with checked edges and a sent_id, as CoNLL-U. The others are marked as no evidence. */
+function corrected(sentence, checked, id) {
   const lines = sentence.lines.filter(line => !/^#\s*sent_id\s*=/.test(line)).map(line => {
-    const columns = line.split("\t"), own = /^\d+$/.test(columns[0]) && corrections.get(Number(columns[0]));
+    const columns = line.split("\t"), word = /^\d+$/.test(columns[0]) && Number(columns[0]);
+    if (!word) return line;
+    const own = checked.get(word);
     if (own) [columns[6], columns[7]] = [own.head, own.label];
+    const others = columns[9].split("|").filter(pair => pair !== "_" && pair !== "Evidence=No");
+    columns[9] = [...others, ...(own ? [] : ["Evidence=No"])].join("|") || "_";
     return columns.join("\t");
   });
   return `# sent_id = ${id}\n${lines.join("\n")}\n\n`;
 }
 
-/** Why the corrected edges are no tree; empty if they are one. */
-function fault(sentence, corrections) {
-  const heads = sentence.rows.map((_, at) => (corrections.get(at + 1) ?? edgeOf(sentence, at + 1)).head);
+/** Why the sentence with its checked edges is no tree; empty if it is one. */
+function fault(sentence) {
+  const checked = checkedOf(sentence);
+  const heads = sentence.rows.map((_, at) => (checked.get(at + 1) ?? edgeOf(sentence, at + 1)).head);
   const roots = heads.flatMap((head, at) => (head === 0 ? [form(sentence, at + 1)] : []));
   if (roots.length !== 1) return roots.length ? `${roots.join(" and ")} are all below ROOT. Only one word can be.` : "No word is below ROOT.";
   for (let start = 1; start <= heads.length; start++) {
@@ -104,9 +115,9 @@ function drawPending(sentence) {
     return element("li", {}, element("bdi", { textContent: described(sentence, word, edge) }), before, keep);
   }));
   const others = sentence.rows.length - corrections.size;
-  const count = others === 1 ? "The other edge counts" : `The other ${others} edges count`;
-  at("others").textContent = (others ? `${count} as you see ${others === 1 ? "it" : "them"}: correct all that is wrong. ` : "")
-    + fault(sentence, corrections);
+  const all = others === 1 ? "The other edge counts as you see it." : `The other ${others} edges count as you see them.`;
+  const some = corrections.size === 1 ? "Only the corrected edge counts. " : "Only the corrected edges count. ";
+  at("others").textContent = (others ? at("whole").checked ? `${all} ` : some : "") + fault(sentence);
 }
 
 function drawChanges() {
@@ -167,17 +178,25 @@ async function exists(id) {
 
 async function add() {
   const { sentence } = drawn, corrections = pending.get(sentence.words);
-  const before = session.changes.findLast(one => one.words === sentence.words);
+  const before = lastOf(sentence);
   const text = sentence.words.replaceAll("\t", " ");
   const id = sentence.id ?? before?.id ?? fresh(text);
-  const action = before?.id === id || sentence.id !== undefined && await exists(id) ? "replace" : "add";
-  const conllu = corrected(sentence, corrections, id);
+  const known = before?.id !== id && sentence.id !== undefined && await exists(id);
+  const action = before?.id === id || known ? "replace" : "add";
+  // What is in the place of a training sentence is evidence as a whole, as that was.
+  const whole = known || at("whole").checked;
+  const seen = whole ? sentence.rows.map((_, at) => [at + 1, edgeOf(sentence, at + 1)]) : [];
+  const checked = new Map([...seen, ...checkedOf(sentence)]);
+  const conllu = corrected(sentence, checked, id);
+  const weight = Number(at("weight").value);
   const what = [...corrections].map(([word, edge]) => described(sentence, word, edge)).join("; ");
   const message = at("why").value.trim() || what.slice(0, 120);
-  const { generation } = await change("POST", "/v1/evidence", { conllu, action, message, ...(action === "add" && { name: "corrections" }) });
+  const treebank = { ...(action === "add" && { name: "corrections" }), ...(!known && { weight }) };
+  const { generation } = await change("POST", "/v1/evidence", { conllu, action, message, ...treebank });
   pending.delete(sentence.words);
   at("why").value = "";
-  session.changes.push({ id, text, what, conllu, words: sentence.words });
+  at("whole").checked = false;
+  session.changes.push({ id, text, what, conllu, words: sentence.words, edges: [...checked] });
   await changed(generation, `Added to the evidence: generation ${generation}.`);
   const now = parsed();
   const follows = now?.words === sentence.words && [...corrections].every(([word, { head, label }]) => {
@@ -185,7 +204,7 @@ async function add() {
     return edge.head === head && edge.label === label;
   });
   at("outcome").textContent += follows ? " The parse follows it."
-    : " The parse does not follow it: by this rule other edges count for more. By kNN with 2 neighbours the nearest ones decide.";
+    : " The parse does not follow it: by this rule other edges count for more. With kNN and a higher weight corrections count for more.";
 }
 
 async function undo() {
@@ -240,10 +259,11 @@ at("new-head").addEventListener("change", event => {
 });
 at("add").addEventListener("submit", event => {
   event.preventDefault();
-  const { sentence } = drawn, problem = fault(sentence, pending.get(sentence.words));
+  const { sentence } = drawn, problem = fault(sentence);
   if (problem) alertBox.textContent = `The corrected edges are no tree. ${problem}`;
   else run(event.submitter ?? at("add"), add);
 });
+at("whole").addEventListener("change", () => drawPending(drawn.sentence));
 at("undo").addEventListener("click", event => run(event.target, undo));
 at("take").addEventListener("click", () => {
   // A sentence that was corrected again has its last form.

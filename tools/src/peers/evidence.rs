@@ -1,6 +1,7 @@
 //! Measures what it costs to change evidence, and what an example teaches.
 
 mod options;
+mod split;
 mod teach;
 mod times;
 
@@ -37,6 +38,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
             Part::Search => times::search(&copied, options)?,
             Part::Merge => times::merge(&copied, options)?,
             Part::Teach => teach::teach(&copied, options)?,
+            Part::Split => split::split(&copied, options)?,
         };
         writeln!(out, "\n{}", table.trim_end())?;
     }

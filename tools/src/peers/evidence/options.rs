@@ -8,12 +8,13 @@ use std::path::PathBuf;
 pub const USAGE: &str = "\
 usage: cargo xtask peers evidence --bundle BUNDLE --dev FILE --train FILE [OPTIONS]
 
-Measures adding and removing evidence, searching beside many additions, merging, and what an example teaches.
+Measures adding and removing evidence, searching beside many additions, merging, and what an example teaches; shows that two
+treebanks in one bundle decide as one of both.
 
   --bundle BUNDLE a bundle with an index; a copy of it is changed
   --dev FILE      a treebank with sentences to add, which are not in the bundle
   --train FILE    the treebank that the bundle was indexed from, for an index of a tenth of it
-  --parts A,B,..  what to measure: change, search, merge, teach [default: all]
+  --parts A,B,..  what to measure: change, search, merge, teach, split [default: all]
   --rounds N      rounds; the variants alternate [default: 20]
   --lessons N     sentences to teach with [default: 50]
 
@@ -31,10 +32,17 @@ pub enum Part {
     Merge,
     /// What corrected sentences change.
     Teach,
+    /// Two treebanks in one bundle, compared with one treebank of both.
+    Split,
 }
 
-const PARTS: [(&str, Part); 4] =
-    [("change", Part::Change), ("search", Part::Search), ("merge", Part::Merge), ("teach", Part::Teach)];
+const PARTS: [(&str, Part); 5] = [
+    ("change", Part::Change),
+    ("search", Part::Search),
+    ("merge", Part::Merge),
+    ("teach", Part::Teach),
+    ("split", Part::Split),
+];
 
 /// What to measure, and how.
 #[derive(Clone, Debug, PartialEq)]

@@ -9,6 +9,10 @@ use citree::{Bundle, Rule};
 use std::collections::HashSet;
 use std::fmt::Write as _;
 
+/// The treebank that the corrected sentences are added to, and the weights that it is given.
+const LESSONS: &str = "lessons";
+const WEIGHTS: [f64; 4] = [1.0, 4.0, 16.0, 64.0];
+
 /// An edge that was wrong, and how: the form, and the predicted and the right label.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Mistake {
@@ -31,32 +35,45 @@ pub fn teach(copied: &Copied, options: &Options) -> anyhow::Result<String> {
     let mut out = format!(
         "{} dev sentences with an error, evenly spaced, each added with its predicted parse and one edge corrected; the dev \
          set of {} words parsed before and after, by the best tree:\n\n\
-         | rule | corrected edges right now | alike and wrong before: same confusion, same word | of these right now | same \
+         | rule | evidence of each sentence | weight | corrected edges right now | alike and wrong before: same confusion, same word | of these right now | same \
          confusion, other words | of these right now | other edges that changed | of these to right | to wrong |\n\
-         |---|---:|---:|---:|---:|---:|---:|---:|---:|\n",
+         |---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n",
         options.lessons,
         copied.dev.iter().map(|sentence| sentence.words().len()).sum::<usize>()
     );
-    for rule in [Rule::sum(), Rule::knn(Rule::NEIGHBORS)?] {
+    let knn = Rule::knn(Rule::NEIGHBORS)?;
+    for (rule, weights) in [(Rule::sum(), &[1.0][..]), (knn, &WEIGHTS)] {
         say(&format!("teach: {rule}"))?;
-        let row = by_rule(copied, options, &rule)?;
-        let _ = writeln!(out, "| {rule} | {row} |");
+        by_rule(copied, options, &rule, weights, &mut out)?;
     }
     Ok(out)
 }
 
-fn by_rule(copied: &Copied, options: &Options, rule: &Rule) -> anyhow::Result<String> {
-    let settings = Settings { rule: Some(rule.clone()), ..Settings::default() };
-    let parsed =
-        |bundle: &Bundle| -> anyhow::Result<Vec<Parse>> { Ok(bundle.parser_with(&settings)?.parse(&copied.dev)?) };
+fn by_rule(copied: &Copied, options: &Options, rule: &Rule, weights: &[f64], out: &mut String) -> anyhow::Result<()> {
+    let parsed = |bundle: &Bundle, weights: Vec<(String, f64)>| -> anyhow::Result<Vec<Parse>> {
+        let settings = Settings { rule: Some(rule.clone()), weights, ..Settings::default() };
+        Ok(bundle.parser_with(&settings)?.parse(&copied.dev)?)
+    };
     let bundle = copied.open()?;
-    let before = parsed(&bundle)?;
+    let before = parsed(&bundle, Vec::new())?;
     let lessons = lessons(&copied.dev, &before, options.lessons);
     ensure!(lessons.len() == options.lessons, "only {} sentences have an error that can be corrected", lessons.len());
-    let taught: Vec<Sentence> = lessons.iter().map(|lesson| corrected(lesson, copied, &before)).collect();
-    bundle.evidence().to_treebank("lessons").with_new_labels().add(&taught)?.commit("")?;
-    let after = parsed(&copied.open()?)?;
-    bundle.evidence().undo("")?;
+    for (alone, name) in [(false, "all edges"), (true, "the corrected edge")] {
+        let taught: Vec<Sentence> = lessons.iter().map(|lesson| corrected(lesson, copied, &before, alone)).collect();
+        bundle.evidence().to_treebank(LESSONS).with_new_labels().add(&taught)?.commit("")?;
+        let taught = copied.open()?;
+        for &weight in weights {
+            let after = parsed(&taught, vec![(LESSONS.to_string(), weight)])?;
+            let row = changes(copied, &lessons, &before, &after);
+            let _ = writeln!(out, "| {rule} | {name} | {weight} | {row} |");
+        }
+        bundle.evidence().undo("")?;
+    }
+    Ok(())
+}
+
+/// What the lessons changed: those edges, others like them, and the rest.
+fn changes(copied: &Copied, lessons: &[Lesson], before: &[Parse], after: &[Parse]) -> String {
     let at: HashSet<(usize, usize)> = lessons.iter().map(|lesson| (lesson.sentence, lesson.word)).collect();
     let exact: HashSet<&Mistake> = lessons.iter().map(|lesson| &lesson.mistake).collect();
     let kind = |mistake: &Mistake| (mistake.predicted.clone(), mistake.gold.clone(), mistake.head);
@@ -86,10 +103,10 @@ fn by_rule(copied: &Copied, options: &Options, rule: &Rule) -> anyhow::Result<St
             }
         }
     }
-    Ok(format!(
+    format!(
         "{own} of {} | {same} | {same_right} | {alike} | {alike_right} | {others} | {to_right} | {to_wrong}",
         lessons.len()
-    ))
+    )
 }
 
 /// How the edge of a word is wrong; `None` if it is right.
@@ -131,14 +148,17 @@ fn is_tree_with(sentence: &Sentence, parse: &Parse, word: usize) -> bool {
     at == 0
 }
 
-/// A sentence with its parse, and one edge corrected.
-fn corrected(lesson: &Lesson, copied: &Copied, before: &[Parse]) -> Sentence {
+/// A sentence with its parse, and one edge corrected, which is all its evidence or a part of it.
+fn corrected(lesson: &Lesson, copied: &Copied, before: &[Parse], alone: bool) -> Sentence {
     let (gold, parse) = (&copied.dev[lesson.sentence], &before[lesson.sentence]);
     let mut sentence = gold.clone();
     for (at, word) in sentence.words_mut().iter_mut().enumerate() {
         if at + 1 != lesson.word {
             word.head = Some(parse.heads[at + 1]);
             word.label.clone_from(&parse.labels[at + 1]);
+            if alone {
+                word.misc = "Evidence=No".to_string();
+            }
         }
     }
     sentence
