@@ -1,7 +1,11 @@
 //! Atomic replacement of files, and safetensors files with notes in their header.
 
+#[cfg(feature = "cli")]
+mod output;
 mod unpublished;
 
+#[cfg(feature = "cli")]
+pub(crate) use output::write_output;
 pub(crate) use unpublished::Unpublished;
 #[cfg(feature = "cli")]
 pub(crate) use unpublished::remove_unpublished;

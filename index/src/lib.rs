@@ -81,7 +81,7 @@ pub use meta::{ContrastFacts, GraphFacts, LogEntry, Manifest, Metric, SpaceFacts
 pub use numbers::Ranges;
 pub use records::Record;
 pub use rows::Hit;
-pub use search::{Answer, Nearest};
+pub use search::{Among, Answer, Nearest};
 pub use segment_builder::{Progress, SegmentBuilder, Spec};
 pub use space::Space;
 pub use space_writer::{GraphSpec, Phase, SpaceSpec};

@@ -25,8 +25,20 @@ pub struct Nearest<'a> {
     class: Option<u32>,
     source: Option<u32>,
     filter: Option<&'a (dyn Fn(u32) -> bool + Sync)>,
+    among: Option<&'a [Among]>,
     effort: Option<usize>,
     exact: bool,
+}
+
+/// What a filter lets pass of a segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Among {
+    /// All records.
+    All,
+    /// Those that the filter is true for.
+    Some,
+    /// No record.
+    None,
 }
 
 /// The result of a search.
@@ -45,7 +57,7 @@ const BATCH: usize = 32;
 
 impl<'a> Nearest<'a> {
     pub(crate) fn new(space: &'a Space, row: &'a [f32]) -> Self {
-        Self { space, row, count: 10, class: None, source: None, filter: None, effort: None, exact: false }
+        Self { space, row, count: 10, class: None, source: None, filter: None, among: None, effort: None, exact: false }
     }
 
     /// How many records to find. 10 by default.
@@ -66,6 +78,12 @@ impl<'a> Nearest<'a> {
     /// Finds only records for whose number this is true.
     pub fn filter(self, filter: &'a (dyn Fn(u32) -> bool + Sync)) -> Self {
         Self { filter: Some(filter), ..self }
+    }
+
+    /// What is known of the filter, for each segment in the order of [`Index::segments`](crate::Index::segments). Where it
+    /// lets all pass it is not called, and where it lets none pass nothing is searched.
+    pub fn among(self, segments: &'a [Among]) -> Self {
+        Self { among: Some(segments), ..self }
     }
 
     /// How many candidates the walk over the graph keeps. More give better recall and take longer. The default was measured
@@ -125,6 +143,7 @@ struct InPart<'s, 'a> {
     source: Option<u32>,
     /// What other segments have found is at least as similar as this.
     floor: f32,
+    among: Among,
 }
 
 impl<'s, 'a> InPart<'s, 'a> {
@@ -132,14 +151,19 @@ impl<'s, 'a> InPart<'s, 'a> {
         let part = &asked.space.parts()[at];
         let source = asked.source.and_then(|source| asked.space.sources.locate(source));
         let source = source.filter(|(segment, _)| *segment == part.segment).map(|(_, place)| place);
-        Self { asked, at, space: &part.space, removed: asked.space.numbers.removed(at), source, floor }
+        let known = asked.among.and_then(|segments| segments.get(part.segment)).copied();
+        let among = known.unwrap_or(if asked.filter.is_some() { Among::Some } else { Among::All });
+        Self { asked, at, space: &part.space, removed: asked.space.numbers.removed(at), source, floor, among }
     }
 
     /// Searches the graph. `None` if a scan is required or cheaper.
     fn by_walk(&self) -> Option<Answer> {
         let asked = self.asked;
+        if self.among == Among::None {
+            return Some(Answer::none());
+        }
         let graph = self.space.graph.as_ref().filter(|_| !asked.exact && !self.scan_is_cheaper())?;
-        let filtered = asked.class.is_some() || self.source.is_some() || asked.filter.is_some();
+        let filtered = asked.class.is_some() || self.source.is_some() || self.among == Among::Some;
         let filtered = filtered || !self.removed.is_empty();
         let passes = |place| !filtered || self.passes(place);
         let effort = asked.effort.unwrap_or(self.space.effort);
@@ -170,7 +194,12 @@ impl<'s, 'a> InPart<'s, 'a> {
         self.asked.class.is_none_or(|class| self.space.records.range(class).contains(&(place as usize)))
             && self.source.is_none_or(|source| record().is_some_and(|record| record.source != source))
             && self.removed.binary_search(&place).is_err()
-            && self.asked.filter.is_none_or(|filter| number().is_some_and(filter))
+            && self.filter().is_none_or(|filter| number().is_some_and(filter))
+    }
+
+    /// The filter, if it has to be called here.
+    fn filter(&self) -> Option<&'a (dyn Fn(u32) -> bool + Sync)> {
+        self.asked.filter.filter(|_| self.among == Among::Some)
     }
 
     /// The answer with the numbers of the index instead of places.

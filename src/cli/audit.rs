@@ -9,7 +9,7 @@ use super::progress::{bar, interrupt_flag};
 use crate::audit::{Audit, Decisions, Group, Kind, Options, Treebank, apply, html};
 use crate::bundle::Bundle;
 use crate::error::Error;
-use crate::files::write_atomically;
+use crate::files::write_output as write_file;
 use crate::train::Flow;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
@@ -205,5 +205,5 @@ fn write_output(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
         std::io::stdout().write_all(bytes)?;
         return Ok(std::io::stdout().flush()?);
     }
-    Ok(write_atomically(path, bytes)?)
+    Ok(write_file(path, |out| out.write_all(bytes).map_err(Error::io(path)))?)
 }

@@ -152,6 +152,11 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
     };
     let bundle = bundle.as_ref();
     match args.action {
+        Action::Add { file, options, .. } | Action::Replace { file, options, .. }
+            if file == Path::new("-") && options.show_effect.as_deref() == Some(Path::new("-")) =>
+        {
+            anyhow::bail!("the standard input can be read once: give --show-effect a file");
+        }
         Action::Add { file, name, new_labels, weight, options } => {
             let sentences = read_trees(&file)?;
             let editor = bringing(new_labels, editor).to_treebank(&name);
@@ -179,7 +184,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
             let mut stderr = std::io::stderr();
             match merged? {
                 Some(generation) => writeln!(stderr, "merged: generation {generation}")?,
-                None => writeln!(stderr, "nothing to merge: every treebank is in one part, and nothing was removed")?,
+                None => writeln!(stderr, "nothing to merge: every treebank is in one part")?,
             }
         }
         Action::Rename { from, to, message } => {
@@ -201,6 +206,10 @@ fn bringing(new_labels: bool, editor: EvidenceEditor<'_>) -> EvidenceEditor<'_> 
     if new_labels { editor.with_new_labels() } else { editor }
 }
 
+fn counted(count: u64, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
 fn commit(editor: EvidenceEditor<'_>, message: &str) -> anyhow::Result<()> {
     let bar = step_bar()?;
     let changed = editor.commit_with(message, &|step| show(&bar, step));
@@ -209,7 +218,10 @@ fn commit(editor: EvidenceEditor<'_>, message: &str) -> anyhow::Result<()> {
     let mut stderr = std::io::stderr().lock();
     writeln!(
         stderr,
-        "added {added} sentences with {edges} edges, removed {removed} sentences: generation {generation}"
+        "added {} with {}, removed {}: generation {generation}",
+        counted(added as u64, "sentence"),
+        counted(edges, "edge"),
+        counted(removed as u64, "sentence")
     )?;
     if !new_labels.is_empty() {
         writeln!(stderr, "new labels: {}", new_labels.join(", "))?;

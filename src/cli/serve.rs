@@ -121,7 +121,8 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
 fn token(file: Option<&Path>) -> anyhow::Result<String> {
     match file {
         Some(file) => {
-            let text = std::fs::read_to_string(file).with_context(|| format!("--token-file {}", file.display()))?;
+            let text = std::fs::read_to_string(file)
+                .map_err(|error| anyhow::anyhow!("--token-file {}: {error}", file.display()))?;
             Ok(text.lines().next().unwrap_or_default().trim().to_string())
         }
         None => std::env::var("CITREE_TOKEN").map_err(|_| {

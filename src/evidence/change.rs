@@ -20,6 +20,9 @@ const ADDED: &str = "added";
 /// that it would need a graph, which takes long to build.
 const MOST_TAKEN_IN: u64 = 1500;
 
+/// Sentences that an entry of the log names.
+const NAMED: usize = 3;
+
 /// Collects changes of a bundle's evidence and publishes them together.
 ///
 /// ```no_run
@@ -159,10 +162,16 @@ impl<'a> EvidenceEditor<'a> {
         let treebank = self.treebank(change.index())?;
         self.weight.map_or(Ok(()), checks::weight)?;
         gone.iter().for_each(|number| change.remove_source(*number));
+        let new: Vec<&str> = self.added.iter().filter_map(Sentence::sent_id).collect();
         let what = match (self.added.len() - self.replaced.len(), self.replaced.len(), gone.len()) {
-            (0, 0, removed) => format!("removed {}", sentences(removed)),
-            (added, 0, 0) => format!("added {} to {}", sentences(added), treebanks::shown(&treebank)),
-            (0, replaced, removed) if replaced == removed => format!("replaced {}", sentences(replaced)),
+            (0, 0, removed) => {
+                let key = |number: &u32| change.index().source(*number).map(TrainingSentence::key).unwrap_or_default();
+                let names: Vec<String> =
+                    gone.iter().take(NAMED).map(|number| String::from_utf8_lossy(key(number)).into_owned()).collect();
+                format!("removed {}", named(removed, names.iter().map(String::as_str)))
+            }
+            (added, 0, 0) => format!("added {} to {}", named(added, new.into_iter()), treebanks::shown(&treebank)),
+            (0, replaced, removed) if replaced == removed => format!("replaced {}", named(replaced, new.into_iter())),
             (added, replaced, removed) => {
                 format!("added {}, removed {}", sentences(added + replaced), sentences(removed))
             }
@@ -218,7 +227,10 @@ impl<'a> EvidenceEditor<'a> {
     }
 
     pub(super) fn note(&self, what: String, message: &str, content: &[u8]) -> Note {
-        Note { who: self.who.clone(), what, message: message.to_string(), content: content.to_vec() }
+        // One line each, so that no text looks like another entry of the log.
+        let line =
+            |text: &str| text.split(char::is_control).filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ");
+        Note { who: line(&self.who), what: line(&what), message: line(message), content: content.to_vec() }
     }
 
     /// These labels, and those that the sentences bring.
@@ -269,6 +281,13 @@ impl<'a> EvidenceEditor<'a> {
         }
         places
     }
+}
+
+/// Sentences by their names: all of a few, or how many there are and the first names.
+fn named<'n>(count: usize, names: impl Iterator<Item = &'n str>) -> String {
+    let first = names.take(NAMED).collect::<Vec<_>>().join(", ");
+    let more = if count > NAMED { ", …" } else { "" };
+    format!("{} ({first}{more})", sentences(count))
 }
 
 pub(super) fn sentences(count: usize) -> String {

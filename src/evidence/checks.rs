@@ -46,17 +46,20 @@ pub(super) fn unknown_label(sentence: &Sentence, labels: &Labels) -> Option<Erro
 pub(super) fn present<'a>(index: &Index, names: impl Iterator<Item = &'a String>) -> Result<BTreeSet<u32>> {
     let mut found = BTreeSet::new();
     for name in names {
+        let exactly = index.sources_of(name.as_bytes(), TrainingSentence::key);
         let named: Vec<u32> = match name.strip_suffix('*') {
+            // A sentence can be called so.
+            _ if !exactly.is_empty() => exactly,
             Some(prefix) if !prefix.is_empty() => {
                 let key = |number: u32| index.source(number).map(TrainingSentence::key).unwrap_or_default();
                 let all = 0..index.manifest().sources as u32;
                 all.filter(|number| key(*number).starts_with(prefix.as_bytes())).collect()
             }
-            _ => index.sources_of(name.as_bytes(), TrainingSentence::key),
+            _ => exactly,
         };
         if named.is_empty() {
-            let how = "see the sent_ids with `citree explain`, or give the beginning of some and a `*`";
-            return Err(refused(format!("no sentence `{name}` is in the evidence; {how}")));
+            let how = "`citree export BUNDLE --what sentences` lists all; the beginning of some and a `*` names these";
+            return Err(refused(format!("no sentence `{}` is in the evidence; {how}", name.escape_debug())));
         }
         found.extend(named);
     }

@@ -41,10 +41,15 @@ pub(crate) use weigh::{Weighed, Weighing};
 pub use citree_index::{LogEntry, SegmentFacts};
 
 use crate::config::Aggregate;
+use crate::error::{Error, Result};
 use crate::task::Task;
-use citree_index::Ranges;
 use citree_index::sums::Sums;
+use citree_index::{Among, Ranges};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
+
+/// Numbers of evidence without some edges.
+static SERIALS: AtomicU64 = AtomicU64::new(0);
 
 /// The training edges that count.
 #[derive(Debug)]
@@ -60,6 +65,12 @@ pub struct Evidence {
     rejected: u64,
     /// Which accepted and which rejected edges are left out; empty if none are.
     left_out: [Vec<bool>; 2],
+    /// How many of both are left in each segment; empty if none are left out.
+    among: [Vec<Among>; 2],
+    /// A number that evidence without other edges does not have; 0 if none are left out.
+    serial: u64,
+    /// The treebanks that do not count at all.
+    left_out_treebanks: Vec<String>,
     /// The weight of each treebank; empty if all count alike.
     weights: Vec<f64>,
     /// The weights of the counted edges of each label, added up.
@@ -74,8 +85,21 @@ impl Evidence {
         let rejected = u64::from(edges.rejected());
         let weights_of_labels = as_weights(&counts);
         let (left_out, own) = ([Vec::new(), Vec::new()], edges.weights().to_vec());
-        let (total, weights) = Default::default();
-        Self { edges, counts, sums, total, rejected, left_out, weights, weights_of_labels }.with_weights(own)
+        let (total, weights, among, serial, left_out_treebanks) = Default::default();
+        let all = Self {
+            edges,
+            counts,
+            sums,
+            total,
+            rejected,
+            left_out,
+            among,
+            serial,
+            left_out_treebanks,
+            weights,
+            weights_of_labels,
+        };
+        all.with_weights(own)
     }
 
     /// The same evidence without some edges, as if they had never been in the treebank. `left_out` receives each edge and
@@ -92,8 +116,22 @@ impl Evidence {
         let counts: Vec<u64> = (0..self.counts.len() as u32).map(left).collect();
         let (sums, total) = ([OnceLock::new(), OnceLock::new()], OnceLock::new());
         let (edges, weights_of_labels) = (self.edges.clone(), as_weights(&counts));
-        let left_out = [gone, against];
-        let fewer = Self { edges, counts, sums, total, rejected, left_out, weights: Vec::new(), weights_of_labels };
+        let among = [among(&edges, &gone, EdgeId::Accepted), among(&edges, &against, EdgeId::Rejected)];
+        let serial = 1 + SERIALS.fetch_add(1, Ordering::Relaxed);
+        let left_out_treebanks = self.left_out_treebanks.clone();
+        let fewer = Self {
+            edges,
+            counts,
+            sums,
+            total,
+            rejected,
+            left_out: [gone, against],
+            among,
+            serial,
+            left_out_treebanks,
+            weights: Vec::new(),
+            weights_of_labels,
+        };
         fewer.with_weights(self.weights.clone())
     }
 
@@ -110,6 +148,19 @@ impl Evidence {
     /// The number of counted rejected edges.
     pub(crate) fn rejected(&self) -> u64 {
         self.rejected
+    }
+
+    /// Refuses evidence by which no tree could be labelled.
+    pub(crate) fn require_labels(&self) -> Result<()> {
+        let others = (0..).zip(&self.counts).filter(|(label, count)| **count > 0 && self.edges.label(*label) != "root");
+        let message = match (self.len(), others.count()) {
+            (0, _) => {
+                "no training edge is left to decide by; leave out fewer of them, or add some with `citree evidence`"
+            }
+            (_, 0) => "the training edges that count have no label but root; leave out fewer, or add some",
+            _ => return Ok(()),
+        };
+        Err(Error::Explanation { message: message.to_string() })
     }
 
     /// Whether an edge counts.
@@ -192,6 +243,24 @@ impl Evidence {
             None => Ranges::new(std::iter::once(0..self.edges.space(side.task).count() as u32)),
         }
     }
+}
+
+/// How many edges of a kind are left in each segment.
+fn among(edges: &TrainingEdges, gone: &[bool], edge: fn(u32) -> EdgeId) -> Vec<Among> {
+    let index = edges.index();
+    // Whether some are gone, and whether some are left.
+    let mut found = vec![[false; 2]; index.segments().len()];
+    for (number, gone) in (0..).zip(gone) {
+        let segment = edges.sentence_of(edge(number)).and_then(|sentence| index.segment_of_source(sentence));
+        let found = segment.and_then(|segment| found.get_mut(segment));
+        found.into_iter().for_each(|found| found[usize::from(!gone)] = true);
+    }
+    let among = |[gone, left]: [bool; 2]| match (gone, left) {
+        (false, _) => Among::All,
+        (true, true) => Among::Some,
+        (true, false) => Among::None,
+    };
+    found.into_iter().map(among).collect()
 }
 
 fn as_weights(counts: &[u64]) -> Vec<f64> {

@@ -4,7 +4,10 @@
 use super::{EdgeId, Evidence, Side, Weighing};
 use crate::error::Result;
 use crate::task::Task;
-use citree_index::{Hit, Nearest, Space};
+use citree_index::{Among, Hit, Nearest, Space};
+
+/// Which edges count, and how many of each segment do.
+type Counts<'a> = (&'a (dyn Fn(u32) -> bool + Sync), &'a [Among]);
 
 /// The training edges nearest to an edge vector, most similar first.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -41,19 +44,21 @@ impl Evidence {
         rows: &[f32],
         count: usize,
     ) -> Result<Vec<Neighbors>> {
-        let search = |space: &Space, count: usize, counts: &(dyn Fn(u32) -> bool + Sync)| {
+        let search = |space: &Space, count: usize, counts: Counts<'_>| {
             space.nearest_many(rows, |_, nearest| self.limited(nearest, count, by.exact, counts))
         };
         let asked = task == Task::Heads && by.rule.of(task).counts_rejected() && self.rejected() > 0;
         let both = self.edges().rejected_space().filter(|_| asked);
         let [for_it, against] = if both.is_some() { [count.div_ceil(2), count / 2] } else { [count, 0] };
-        let accepted = search(self.edges().space(task), for_it, &|edge| self.counts(EdgeId::Accepted(edge)))?;
+        let counts = |edge| self.counts(EdgeId::Accepted(edge));
+        let accepted = search(self.edges().space(task), for_it, (&counts, &self.among[0]))?;
         let mut found: Vec<Neighbors> = accepted
             .into_iter()
             .map(|answer| Neighbors { accepted: answer.hits, rejected: Vec::new(), exact: answer.exact })
             .collect();
         if let Some(space) = both {
-            let rejected = search(space, against, &|edge| self.counts(EdgeId::Rejected(edge)))?;
+            let counts = |edge| self.counts(EdgeId::Rejected(edge));
+            let rejected = search(space, against, (&counts, &self.among[1]))?;
             for (own, answer) in found.iter_mut().zip(rejected) {
                 own.rejected = answer.hits;
                 own.exact &= answer.exact;
@@ -62,39 +67,32 @@ impl Evidence {
         Ok(found)
     }
 
-    fn limited<'a>(
-        &self,
-        nearest: Nearest<'a>,
-        count: usize,
-        exact: bool,
-        counts: &'a (dyn Fn(u32) -> bool + Sync),
-    ) -> Nearest<'a> {
+    fn limited<'a>(&self, nearest: Nearest<'a>, count: usize, exact: bool, (counts, among): Counts<'a>) -> Nearest<'a> {
         let nearest = nearest.count(count);
         let nearest = if exact { nearest.exact() } else { nearest };
-        if self.is_partial() { nearest.filter(counts) } else { nearest }
+        if self.is_partial() { nearest.filter(counts).among(among) } else { nearest }
     }
 
     /// The nearest of all training edges to a side, whatever its label. The result is cached with the side.
     pub(crate) fn neighbors(&self, by: &Weighing, count: usize, side: &Side) -> Result<Neighbors> {
-        // The cache of a side covers all training edges, so it is not valid for partial evidence.
-        let usable = |found: &Neighbors| !self.is_partial() && (found.exact || !by.exact);
-        if let Some((_, found)) = side.cached.nearest.get().filter(|(of, found)| *of == count && usable(found)) {
+        let usable = |found: &Neighbors| found.exact || !by.exact;
+        let fits =
+            |(serial, of, found): &&(u64, usize, Neighbors)| *serial == self.serial && *of == count && usable(found);
+        if let Some((.., found)) = side.cached.nearest.get().filter(fits) {
             return Ok(found.clone());
         }
         let found = self.neighbors_of_rows(by, side.task, &side.row, count)?.pop().unwrap_or_default();
-        if !self.is_partial() {
-            let _ = side.cached.nearest.set((count, found.clone()));
-        }
+        let _ = side.cached.nearest.set((self.serial, count, found.clone()));
         Ok(found)
     }
 
     /// Searches the neighbours of several sides of one task together, and caches them.
     pub(crate) fn find_neighbors(&self, by: &Weighing, count: usize, sides: &[&Side]) -> Result<()> {
         let new: Vec<&&Side> = sides.iter().filter(|side| side.cached.nearest.get().is_none()).collect();
-        let Some(first) = new.first().filter(|_| !self.is_partial()) else { return Ok(()) };
+        let Some(first) = new.first() else { return Ok(()) };
         let rows: Vec<f32> = new.iter().flat_map(|side| side.row.iter().copied()).collect();
         for (side, found) in new.iter().zip(self.neighbors_of_rows(by, first.task, &rows, count)?) {
-            let _ = side.cached.nearest.set((count, found));
+            let _ = side.cached.nearest.set((self.serial, count, found));
         }
         Ok(())
     }
@@ -107,7 +105,7 @@ impl Evidence {
         if let Some(label) = side.label {
             nearest = nearest.class(label);
         }
-        let answer = self.limited(nearest, count, exact, &counts).run()?;
+        let answer = self.limited(nearest, count, exact, (&counts, &self.among[0])).run()?;
         Ok((answer.hits, answer.exact))
     }
 
@@ -116,7 +114,7 @@ impl Evidence {
         let counts = |edge| self.counts(EdgeId::Rejected(edge));
         match self.edges().rejected_space().filter(|_| side.task == Task::Heads) {
             Some(space) => {
-                let answer = self.limited(space.nearest(&side.row), count, false, &counts).run()?;
+                let answer = self.limited(space.nearest(&side.row), count, false, (&counts, &self.among[1])).run()?;
                 Ok((answer.hits, answer.exact))
             }
             None => Ok((Vec::new(), true)),

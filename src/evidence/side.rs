@@ -21,8 +21,8 @@ pub(crate) struct Side {
 /// training edges is enough.
 #[derive(Debug, Default)]
 pub(super) struct Cached {
-    /// The nearest of all edges, with the number that a rule requested.
-    pub(super) nearest: OnceLock<(usize, Neighbors)>,
+    /// The nearest of all edges that count in evidence with this serial number, and how many a rule requested.
+    pub(super) nearest: OnceLock<(u64, usize, Neighbors)>,
     /// The densities around it, with the temperature that a rule requested.
     pub(super) densities: OnceLock<(f32, Densities)>,
     /// The similarities to all accepted edges.

@@ -110,6 +110,19 @@ impl EvidenceEditor<'_> {
         Ok(change.undo(self.note(what, message, &[]))?)
     }
 
+    /// Checks that changes can be written.
+    ///
+    /// # Errors
+    /// If there is no index, or its folder cannot be written.
+    #[cfg(feature = "serve")]
+    pub(crate) fn require_writable(&self) -> Result<()> {
+        match citree_index::Change::begin(&self.folder) {
+            // Somebody else can.
+            Ok(_) | Err(citree_index::Error::Busy { .. }) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
     /// The changes since the index was built, oldest first.
     ///
     /// # Errors

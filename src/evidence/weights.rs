@@ -32,10 +32,12 @@ impl Evidence {
             return Err(unfit("no treebank is left to count; give one a weight above 0".to_string()));
         }
         let gone = |sentence: u32| edges.treebank_of(sentence).is_none_or(|at| all[at as usize] == 0.0);
-        let left = match all.contains(&0.0) {
+        let mut left = match all.contains(&0.0) {
             true => self.without(|_, sentence| gone(sentence)),
             false => self,
         };
+        let zero = edges.treebanks().zip(&all).filter(|(_, weight)| **weight == 0.0);
+        left.left_out_treebanks = zero.map(|(name, _)| name.to_string()).collect();
         Ok(left.with_weights(all))
     }
 
@@ -90,10 +92,11 @@ impl Evidence {
         Sums::from_parts(dims, values, stored.counts().to_vec()).unwrap_or(stored)
     }
 
-    /// The weights of treebanks that count, where they are not 1.
+    /// The weights of treebanks, where they are not 1.
     pub(crate) fn weights_by_name(&self) -> BTreeMap<String, f64> {
         let all = self.edges.treebanks().zip(&self.weights).map(|(name, weight)| (name.to_string(), *weight));
-        all.filter(|(_, weight)| ![0.0, 1.0].contains(weight)).collect()
+        let left_out = self.left_out_treebanks.iter().map(|name| (name.clone(), 0.0));
+        all.filter(|(_, weight)| ![0.0, 1.0].contains(weight)).chain(left_out).collect()
     }
 
     /// Whether treebanks have weights.

@@ -16,7 +16,10 @@ const ILLUSTRATION: f64 = 0.1;
 
 /// The rule that decided, and how much treebanks count by it.
 pub(crate) fn rule(explanation: &Explanation) -> String {
-    let times = |(name, weight): (&String, &f64)| format!("; every edge of {name} counts {weight} times");
+    let times = |(name, weight): (&String, &f64)| match *weight {
+        0.0 => format!("; no edge of {name} counts"),
+        weight => format!("; every edge of {name} counts {weight} times"),
+    };
     let weights: String = explanation.weights.iter().map(times).collect();
     explanation.rule.describe() + &weights
 }

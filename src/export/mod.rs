@@ -13,7 +13,7 @@ pub(crate) mod table;
 
 use crate::error::{Error, Result};
 use crate::evidence::{EdgeId, TrainingEdges};
-use crate::files::Unpublished;
+use crate::files::write_output;
 use crate::task::Task;
 use citree_index::{Metric, Space};
 use std::fs::File;
@@ -98,13 +98,7 @@ impl<'a> Output<'a> {
 
 /// Writes a file that appears when it is whole. Nothing is left of one that cannot be completed.
 pub(crate) fn to_file(path: &Path, write: impl FnOnce(Output<'_>) -> Result<()>) -> Result<()> {
-    // Otherwise this would be noticed at the end.
-    if path.is_dir() {
-        return Err(refused(&format!("{} is a folder; give the name of a file", path.display())));
-    }
-    let (new, file) = Unpublished::file(path)?;
-    write_to(new.path(), file, write)?;
-    new.publish()
+    write_output(path, |out| write(Output { name: path, out }))
 }
 
 /// Writes a file and syncs it to disk.

@@ -24,18 +24,27 @@ pub(crate) struct Unpublished {
 }
 
 impl Unpublished {
-    /// Creates a file that will be `target`. One that is left under the temporary name is overwritten.
+    /// Creates a file of our own that will be `target`. One that is left under the temporary name is overwritten.
     pub(crate) fn file(target: &Path) -> Result<(Self, File)> {
-        let mut new = Self::named(target);
+        Self::create(Self::named(target, ".new"))
+    }
+
+    /// Creates a file that will be `target`, beside files that are not ours.
+    #[cfg(feature = "cli")]
+    pub(crate) fn output(target: &Path) -> Result<(Self, File)> {
+        Self::create(Self::named(target, &of_this_process()))
+    }
+
+    fn create(mut new: Self) -> Result<(Self, File)> {
         new.list(&mut all());
         let file = File::create(&new.temporary).map_err(Error::io(&new.temporary))?;
         Ok((new, file))
     }
 
-    /// Creates a folder that will be `target`. Nothing may be there under the temporary name.
+    /// Creates a folder that will be `target`, beside files that are not ours.
     #[cfg(feature = "cli")]
     pub(crate) fn folder(target: &Path) -> Result<Self> {
-        let mut new = Self::named(target);
+        let mut new = Self::named(target, &of_this_process());
         let mut all = all();
         // Listed after that, so that what others have there is not removed.
         std::fs::create_dir(&new.temporary).map_err(Error::io(&new.temporary))?;
@@ -44,11 +53,11 @@ impl Unpublished {
         Ok(new)
     }
 
-    fn named(target: &Path) -> Self {
+    fn named(target: &Path, ending: &str) -> Self {
         // Without a slash at its end, which would put the temporary name into the folder.
         let target: PathBuf = target.components().collect();
         let mut temporary = target.clone().into_os_string();
-        temporary.push(".new");
+        temporary.push(ending);
         Self { temporary: temporary.into(), target, listed: false }
     }
 
@@ -87,6 +96,13 @@ impl Drop for Unpublished {
             self.unlist(&mut all);
         }
     }
+}
+
+/// The ending of a name that no other process uses, so that nothing that others have there is lost, and what a killed
+/// process left is not in the way.
+#[cfg(feature = "cli")]
+fn of_this_process() -> String {
+    format!(".{}.new", std::process::id())
 }
 
 /// Removes all that is not published, for a process that ends now: nothing can be published after this.
@@ -153,10 +169,12 @@ mod tests {
     #[test]
     fn what_others_have_under_the_temporary_name_of_a_folder_stays() {
         let folder = tempfile::tempdir().unwrap();
-        let theirs = folder.path().join("graph.new");
-        std::fs::create_dir(&theirs).unwrap();
-        std::fs::write(theirs.join("theirs"), "").unwrap();
-        Unpublished::folder(&folder.path().join("graph")).unwrap_err();
-        assert!(theirs.join("theirs").exists());
+        let theirs = ["graph.new".to_string(), format!("graph.{}.new", std::process::id())];
+        for (at, theirs) in theirs.iter().map(|name| folder.path().join(name)).enumerate() {
+            std::fs::create_dir(&theirs).unwrap();
+            std::fs::write(theirs.join("theirs"), "").unwrap();
+            assert_eq!(Unpublished::folder(&folder.path().join("graph")).is_err(), at == 1);
+            assert!(theirs.join("theirs").exists());
+        }
     }
 }

@@ -147,6 +147,11 @@ impl Parser {
         let by = Weighing { rule: Rule::sum(), scale: Scale { factor, aggregate }, exact: settings.exact };
         let known = model.tables.vocabulary.labels();
         let label_names: Arc<[String]> = evidence.as_ref().map_or(known, |evidence| evidence.edges().labels()).into();
+        if system.inference == Basis::Instances
+            && let Some(evidence) = &evidence
+        {
+            evidence.require_labels()?;
+        }
         let count = |label: usize| evidence.as_ref().map_or(1, |evidence| evidence.count_of_label(label as u32));
         let parser = Self {
             tables: model.tables.clone(),

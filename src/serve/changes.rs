@@ -73,7 +73,7 @@ impl Changes {
         let made = tokio::task::spawn_blocking(move || {
             let _turn = turn;
             alone.install(|| {
-                let (generation, made) = change(own.snapshot().explainer.bundle().evidence())?;
+                let (generation, made) = change(own.snapshot().explainer.bundle().evidence()).map_err(unmade)?;
                 own.0.snapshots.refresh(Instant::now());
                 let served = own.snapshot().generation;
                 own.metrics().serving(served);
@@ -90,6 +90,17 @@ impl Changes {
             app.metrics().panicked();
             Err(Problem::internal())
         })
+    }
+}
+
+/// Why a change was not made. Who has the token may know what is wrong with the files.
+fn unmade(error: Error) -> Problem {
+    let reason = error.to_string();
+    match Problem::from(error) {
+        problem if problem.status() == StatusCode::INTERNAL_SERVER_ERROR => {
+            Problem::new(StatusCode::INTERNAL_SERVER_ERROR, format!("nothing was changed: {reason}"))
+        }
+        problem => problem,
     }
 }
 

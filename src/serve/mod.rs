@@ -182,6 +182,7 @@ impl Server {
     /// # Errors
     /// If the token is too short, or has characters that a header cannot carry.
     pub fn allow_changes(mut self, token: &str) -> Result<Self> {
+        self.shared.snapshots.snapshot().explainer.bundle().evidence().require_writable()?;
         self.shared.changes = Some(Changes::new(token)?);
         Ok(self)
     }

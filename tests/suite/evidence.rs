@@ -231,13 +231,16 @@ fn the_verb_adds_lists_removes_replaces_undoes_and_logs() {
     assert!(left.into_iter().all(|sent_id| !sent_id.starts_with(genre.trim_end_matches('*'))));
     let (log, _) = evidence(&["log"]);
     let what: Vec<&str> = log.lines().map(|line| line.split('\t').nth(3).unwrap()).collect();
+    let names: Vec<&str> = new.iter().map(id).collect();
+    let (three, two) =
+        (format!("3 sentences ({})", names[..3].join(", ")), format!("2 sentences ({})", names[..2].join(", ")));
     assert_eq!(
         what[..4],
         [
-            "added 3 sentences to mine: a lesson",
-            "replaced 3 sentences: again",
-            "removed 2 sentences",
-            "undid: removed 2 sentences",
+            format!("added {three} to mine: a lesson"),
+            format!("replaced {three}: again"),
+            format!("removed {two}"),
+            format!("undid: removed {two}"),
         ]
     );
     evidence(&["merge"]);
@@ -259,4 +262,28 @@ fn the_effect_of_an_addition_is_shown() {
     assert!(said.contains("edges differ"), "{said}");
     let count = |mark: &str| listed.lines().filter(|line| line.ends_with(mark)).count();
     assert!(count("right now") > count("wrong now"), "{listed}");
+}
+
+#[test]
+fn names_and_messages_mean_what_they_say() {
+    let sandbox = trained();
+    let mut star = starter::dev()[1].clone();
+    let prefix = format!("{}*", &starter::train()[0].sent_id().unwrap()[..3]);
+    star.set_comment("sent_id", &prefix);
+    let bundle = open(&sandbox, "t.citree");
+    let message = "line\n9\t2026-01-01T00:00:00Z\troot\tforged \u{1b}[31m";
+    bundle.evidence().with_new_labels().add(&[star]).unwrap().commit(message).unwrap();
+    let log = sandbox.citree(&["evidence", "t.citree", "log"]);
+    assert_eq!(stdout(&log).lines().count(), 1, "a message is no other entry: {}", stdout(&log));
+    assert!(
+        !stdout(&log).contains('\u{1b}') && stdout(&log).contains(&format!("added 1 sentence ({prefix})")),
+        "{}",
+        stdout(&log)
+    );
+    // A sentence of exactly this name, not all that begin so.
+    assert_eq!(bundle.evidence().remove(&[&prefix]).commit("").unwrap().removed, 1);
+    assert!(bundle.evidence().remove(&[&prefix]).commit("").unwrap().removed > 1);
+    let twice = sandbox.citree(&["evidence", "t.citree", "add", "-", "--show-effect", "-"]);
+    assert_eq!(twice.status.code(), Some(2));
+    assert!(stderr(&twice).contains("--show-effect a file"), "{}", stderr(&twice));
 }

@@ -356,11 +356,19 @@ fn a_full_disk_is_an_error() {
 #[test]
 fn ctrl_c_leaves_nothing() {
     let sandbox = trained();
-    // A pipe under the temporary name: the export waits for somebody who reads it.
-    let pipe = sandbox.path("edges.jsonl.new");
-    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
-    let command = ["export", "t.citree", "--what", "edges", "--output", "edges.jsonl"];
-    let mut child = sandbox.command(&command).spawn().unwrap();
+    // A pipe under the temporary name, which has the number of the process: the export waits for somebody who reads it.
+    let export = sandbox.command(&["export", "t.citree", "--what", "edges", "--output", "edges.jsonl"]);
+    let mut shell = std::process::Command::new("sh");
+    shell
+        .args(["-c", "mkfifo edges.jsonl.$$.new && exec \"$0\" \"$@\""])
+        .arg(export.get_program())
+        .args(export.get_args());
+    let mut child = shell.current_dir(export.get_current_dir().unwrap()).spawn().unwrap();
+    let pipe = sandbox.path(&format!("edges.jsonl.{}.new", child.id()));
+    while !pipe.exists() {
+        assert!(child.try_wait().unwrap().is_none(), "it ended before it wrote anything");
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
     let reader = std::fs::File::open(&pipe).unwrap();
     let kill = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
     assert!(kill.success());

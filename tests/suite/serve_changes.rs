@@ -188,8 +188,9 @@ fn the_next_request_decides_by_a_change_and_cites_it_until_it_is_undone() {
     assert_eq!((&facts["parts"][0]["name"], &facts["parts"][0]["sentences"]), (&json!("treebank"), &json!(60)));
     let log = facts["log"].as_array().unwrap();
     let entry = |at: usize| [&log[at]["who"], &log[at]["what"], &log[at]["message"]].map(|one| one.as_str().unwrap());
-    assert_eq!(entry(0), ["Anna", "added 1 sentence to lessons", "a lesson"]);
-    assert_eq!(entry(2), ["http", "removed 1 sentence", "enough"]);
+    let name = id(&lesson);
+    assert_eq!(entry(0), ["Anna", &format!("added 1 sentence ({name}) to lessons"), "a lesson"]);
+    assert_eq!(entry(2), ["http", &format!("removed 1 sentence ({name})"), "enough"]);
     assert_eq!(log.len(), 6);
     assert_eq!(server.get("/v1/evidence?count=1").json()["log"], json!([log[5]]));
     assert!(log[0]["time"].as_str().unwrap().ends_with('Z'));

@@ -208,6 +208,52 @@ fn what_is_no_tree_is_not_sent_and_changes_of_others_are_not_undone() {
 }
 
 #[test]
+fn a_training_sentence_is_replaced_as_a_whole_and_no_other_loses_its_name() {
+    needs!(BROWSER);
+    let browser = Browser::start();
+    let sandbox = trained();
+    let server = served(&sandbox, "t.citree");
+    let mut own = citree::treebank::starter::train()[0].clone();
+    let name = own.sent_id().unwrap().to_string();
+    let mut other = Sentence::from_forms(["Dogs", "bark", "loudly", "."]);
+    other.set_comment("sent_id", &name);
+    let evidence = || server.get("/v1/evidence").json();
+    let sentences = evidence()["parts"][0]["sentences"].clone();
+    for (sentence, outcome) in [(&mut other, "because another sentence is called"), (&mut own, "In the place of")] {
+        browser.visit(&server.url("/"));
+        browser.run(&format!("sessionStorage.setItem('citree token', {TOKEN:?})"));
+        let mut text = Vec::new();
+        citree::treebank::write_sentence(&mut text, sentence).unwrap();
+        let text = String::from_utf8(text).unwrap();
+        browser.run(&format!(
+            "document.querySelector('#text').value = {}; document.querySelector('#ask').requestSubmit()",
+            json!(text)
+        ));
+        browser.wait_for("!document.querySelector('#correct').hidden");
+        let (word, head, label) = other_edges(&shown(&browser)).remove(0);
+        correct(&browser, word, head, &label);
+        browser.click("#add button");
+        browser.wait_for(&format!("document.querySelector('#outcome').textContent.includes({outcome:?})"));
+        assert_eq!(
+            evidence()["parts"][0]["sentences"],
+            sentences.as_u64().unwrap() - u64::from(outcome.starts_with("In"))
+        );
+    }
+    let found = server.get(&format!("/v1/sentences?find={name}")).json();
+    assert_eq!(found["sentences"][0]["sent_id"], name);
+    let parts = evidence()["parts"].clone();
+    let edges = |part: &str| -> u64 {
+        let of = |one: &&Value| one["name"] == part;
+        parts.as_array().unwrap().iter().filter(of).map(|one| one["edges"].as_u64().unwrap()).sum()
+    };
+    assert_eq!(edges("corrections"), 1);
+    assert_eq!(
+        edges("treebank"),
+        Bundle::open(sandbox.path("t.citree")).unwrap().index().unwrap().accepted() as u64 - 1
+    );
+}
+
+#[test]
 fn a_server_without_changes_shows_nothing_of_them() {
     needs!(BROWSER);
     let browser = Browser::start();

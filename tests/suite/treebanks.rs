@@ -296,6 +296,49 @@ fn an_edge_that_nobody_checked_is_no_evidence() {
 }
 
 #[test]
+fn evidence_by_which_nothing_can_be_decided_is_refused() {
+    let sandbox = Sandbox::new();
+    let bundle = of_two(&sandbox);
+    let explainer = bundle.explainer().unwrap();
+    let message = explainer.without(|_| true).unwrap_err().to_string();
+    assert!(message.contains("no training edge is left"), "{message}");
+    let mut alone = Sentence::from_forms(["Yes"]);
+    alone.set_comment("sent_id", "alone");
+    (alone.words_mut()[0].head, alone.words_mut()[0].label) = (Some(0), "root".to_string());
+    bundle.evidence().to_treebank("tiny").add(&[alone]).unwrap().commit("").unwrap();
+    for rule in rules() {
+        let tiny = Settings { treebanks: vec!["tiny".to_string()], ..exactly(&rule) };
+        let message = open(&sandbox, "two.citree").parser_with(&tiny).unwrap_err().to_string();
+        assert!(message.contains("no label but root"), "{message}");
+    }
+}
+
+#[test]
+fn whole_treebanks_are_left_out_without_a_look_at_their_edges() {
+    let sandbox = Sandbox::new();
+    let bundle = of_two(&sandbox);
+    let rule = Rule::knn(6).unwrap();
+    for name in ["treebank", "second"] {
+        let from = |exact| Settings { treebanks: vec![name.to_string()], exact, ..exactly(&rule) };
+        let found = explained(&bundle, &from(false));
+        assert_eq!(
+            scores(&found),
+            scores(&explained(&bundle, &from(true))),
+            "small parts are scanned, so both are exact"
+        );
+        let other = if name == "second" { "treebank" } else { "second" };
+        assert_eq!(found[0].weights.get(other), Some(&0.0), "it says what does not count");
+        let cited = found.iter().flat_map(|one| &one.edges).flat_map(|edge| {
+            edge.attachment.citations.iter().chain(&edge.attachment.against).chain(&edge.labelling.citations)
+        });
+        let all = starter::train();
+        let own = if name == "second" { &all[HALF..2 * HALF] } else { &all[..HALF] };
+        let own: Vec<&str> = own.iter().filter_map(Sentence::sent_id).collect();
+        assert!(cited.map(|citation| &*citation.source.sent_id).all(|sent_id| own.contains(&sent_id)), "{name}");
+    }
+}
+
+#[test]
 fn merging_keeps_treebanks_apart_and_renaming_joins_them() {
     let sandbox = Sandbox::new();
     let bundle = of_two(&sandbox);

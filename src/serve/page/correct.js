@@ -169,19 +169,25 @@ async function change(method, path, body) {
   }
 }
 
-/** Whether the evidence has a sentence of this name. */
-async function exists(id) {
+/** The words of the training sentence of this name; null if there is none. */
+async function wordsOf(id) {
   const query = new URLSearchParams({ find: id, count: 100 });
-  const answer = await (await ask(`/v1/sentences?${query}`, undefined, "application/json")).json();
-  return answer.sentences.some(one => one.sent_id === id);
+  const { sentences, generation } = await (await ask(`/v1/sentences?${query}`, undefined, "application/json")).json();
+  const found = sentences.find(one => one.sent_id === id);
+  if (!found) return null;
+  const answer = await ask(`/v1/sentences/${found.sentence}?generation=${generation}`, undefined, "application/json");
+  return (await answer.json()).words.map(word => word.form).join("\t");
 }
 
 async function add() {
   const { sentence } = drawn, corrections = pending.get(sentence.words);
   const before = lastOf(sentence);
   const text = sentence.words.replaceAll("\t", " ");
-  const id = sentence.id ?? before?.id ?? fresh(text);
-  const known = before?.id !== id && sentence.id !== undefined && await exists(id);
+  const theirs = sentence.id !== undefined && before?.id !== sentence.id ? await wordsOf(sentence.id) : null;
+  const known = theirs === sentence.words;
+  // A name that another sentence has is not taken from it.
+  const taken = theirs !== null && !known;
+  const id = (taken ? undefined : sentence.id) ?? before?.id ?? fresh(text);
   const action = before?.id === id || known ? "replace" : "add";
   // What is in the place of a training sentence is evidence as a whole, as that was.
   const whole = known || at("whole").checked;
@@ -197,7 +203,8 @@ async function add() {
   at("why").value = "";
   at("whole").checked = false;
   session.changes.push({ id, text, what, conllu, words: sentence.words, edges: [...checked] });
-  await changed(generation, `Added to the evidence: generation ${generation}.`);
+  const how = known ? `In the place of ${id}` : taken ? `As ${id}, because another sentence is called ${sentence.id},` : "Added";
+  await changed(generation, `${how} ${known || taken ? "it is in" : "to"} the evidence: generation ${generation}.`);
   const now = parsed();
   const follows = now?.words === sentence.words && [...corrections].every(([word, { head, label }]) => {
     const edge = edgeOf(now, word);
