@@ -37,4 +37,5 @@ mod server;
 mod trained;
 mod training;
 mod treebanks;
+mod weights;
 mod what_is_needed;
