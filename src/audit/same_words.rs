@@ -43,7 +43,7 @@ fn key(subject: &Subject<'_>, word: usize, head: usize) -> (String, String, bool
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use crate::audit::subject::test_subject;
+    use crate::audit::subject::without_evidence;
     use crate::treebank::Reader;
     use std::path::Path;
 
@@ -55,7 +55,7 @@ mod tests {
         let labels = [("New", "amod"), ("new", "compound"), ("NEW", "amod"), ("Old", "amod")];
         let text: String = labels.iter().map(|(first, label)| sentence(first, label)).collect();
         let located = Reader::new(text.as_bytes(), Path::new("x")).located_trees().unwrap();
-        let subjects: Vec<Subject<'_>> = located.iter().map(test_subject).collect();
+        let subjects = without_evidence(&located);
         let same = SameWords::new(&subjects, |label| u32::from(label == "amod"));
         assert_eq!((same.count(&subjects, (0, 1), 2, 1), same.count(&subjects, (0, 1), 2, 0)), (1, 1));
         assert_eq!(same.count(&subjects, (1, 1), 2, 1), 2);

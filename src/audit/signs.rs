@@ -62,7 +62,7 @@ pub(super) fn broken_rule(subject: &Subject<'_>, word: usize) -> Option<Breach> 
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use crate::audit::subject::test_subject;
+    use crate::audit::subject::without_evidence;
     use crate::treebank::Reader;
     use std::path::Path;
 
@@ -77,7 +77,7 @@ mod tests {
             + &word(4, "ADV", 1, "advmod")
             + &word(5, "ADV", 3, "advmod");
         let located = Reader::new(format!("{text}\n").as_bytes(), Path::new("x")).located_trees().unwrap();
-        let subjects = [test_subject(&located[0])];
+        let subjects = without_evidence(&located);
         let signs = of(&subjects[0]);
         assert_eq!(signs.iter().map(|signs| signs.broken).collect::<Vec<_>>(), [true, false, false, false, false]);
         assert_eq!(signs.iter().map(|signs| signs.beside).collect::<Vec<_>>(), [false, true, false, true, false]);

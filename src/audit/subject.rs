@@ -92,28 +92,44 @@ pub(super) fn of_file<'a>(
     documents: &Documents,
     treebank: &'a [LocatedSentence],
 ) -> Result<Vec<Subject<'a>>> {
-    let (mut numbers, mut document, mut of_evidence) = (HashMap::new(), None, None);
-    let mut subjects = Vec::with_capacity(treebank.len());
-    for (at, LocatedSentence { sentence, word_lines }) in treebank.iter().enumerate() {
+    let mut document = None;
+    let mut subjects = without_evidence(treebank);
+    for Subject { sentence, own, stored, .. } in &mut subjects {
         if let Some(name) = sentence.document() {
-            // A document without a name is another one than all before it.
-            let key = if name.is_empty() { Err(at) } else { Ok(name) };
-            let next = numbers.len() as u32;
-            document = Some(*numbers.entry(key).or_insert(next));
-            of_evidence = documents.numbers.get(name).copied();
+            document = documents.numbers.get(name).copied();
         }
-        let sentences = edges.sentences_named(&sentence.name());
-        let is_stored = |number: &u32| edges.sentence(*number).is_ok_and(|stored| is_same(sentence, &stored));
-        subjects.push(Subject {
-            sentence: Cow::Borrowed(sentence),
-            heads: sentence.gold_heads().unwrap_or_default(),
-            lines: Cow::Borrowed(word_lines),
-            document,
-            stored: sentences.iter().copied().find(is_stored),
-            own: Own { sentences, document: of_evidence },
-        });
+        *own = Own { sentences: edges.sentences_named(&sentence.name()), document };
+        for &number in &own.sentences {
+            if is_same(sentence, &edges.sentence(number)?) {
+                *stored = Some(number);
+            }
+        }
     }
     Ok(subjects)
+}
+
+/// The sentences of a file, of which no evidence is known.
+pub(super) fn without_evidence(treebank: &[LocatedSentence]) -> Vec<Subject<'_>> {
+    let (mut numbers, mut document) = (HashMap::new(), None);
+    let mut document_of = |(at, located): (usize, &'_ LocatedSentence)| {
+        if let Some(name) = located.sentence.document() {
+            // A document without a name is another one than all before it.
+            let key = if name.is_empty() { Err(at) } else { Ok(name.to_string()) };
+            let next = numbers.len() as u32;
+            document = Some(*numbers.entry(key).or_insert(next));
+        }
+        document
+    };
+    let with_document = treebank.iter().enumerate().map(|own| (document_of(own), own.1));
+    let subjects = with_document.map(|(document, LocatedSentence { sentence, word_lines })| Subject {
+        sentence: Cow::Borrowed(sentence),
+        heads: sentence.gold_heads().unwrap_or_default(),
+        lines: Cow::Borrowed(word_lines.as_slice()),
+        document,
+        own: Own::default(),
+        stored: None,
+    });
+    subjects.collect()
 }
 
 /// Whether a sentence has the words and the tree of a training sentence.
@@ -149,18 +165,5 @@ impl Subject<'_> {
     /// The words as a sentence without annotation, to be encoded.
     pub(super) fn bare(&self) -> Sentence {
         Sentence::from_forms(self.sentence.forms())
-    }
-}
-
-/// A sentence of a file that no evidence knows.
-#[cfg(test)]
-pub(super) fn test_subject(located: &LocatedSentence) -> Subject<'_> {
-    Subject {
-        sentence: Cow::Borrowed(&located.sentence),
-        heads: located.sentence.gold_heads().unwrap_or_else(|| vec![0; located.sentence.words().len()]),
-        lines: Cow::Borrowed(&located.word_lines),
-        document: None,
-        own: Own::default(),
-        stored: None,
     }
 }

@@ -29,14 +29,15 @@ pub(super) fn deal(subjects: &[Subject<'_>], folds: usize) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::audit::subject::test_subject;
+    use crate::audit::subject::without_evidence;
     use crate::treebank::{LocatedSentence, Sentence};
 
     fn dealt(documents: &[Option<u32>]) -> Vec<usize> {
-        let sentence = Sentence::from_forms(["a", "b"]);
-        let located = LocatedSentence { sentence, word_lines: vec![1, 2] };
-        let subjects: Vec<Subject<'_>> =
-            documents.iter().map(|&document| Subject { document, ..test_subject(&located) }).collect();
+        let mut sentence = Sentence::from_forms(["a", "b"]);
+        sentence.words_mut().iter_mut().for_each(|word| word.head = Some(0));
+        let located = vec![LocatedSentence { sentence, word_lines: vec![1, 2] }; documents.len()];
+        let mut subjects = without_evidence(&located);
+        subjects.iter_mut().zip(documents).for_each(|(subject, document)| subject.document = *document);
         deal(&subjects, 3)
     }
 

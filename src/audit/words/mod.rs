@@ -15,6 +15,7 @@ use crate::error::{Error, Result};
 use crate::train::Flow;
 use features::{Tree, View};
 use rayon::prelude::*;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Fewer sentences than this teach a model nothing about a treebank.
@@ -47,6 +48,51 @@ impl Opinions {
 
     pub(super) fn head(&self, word: usize) -> HeadOpinion {
         self.heads[word - 1]
+    }
+}
+
+/// What models of the words say about a treebank, for tools that compare ways to find errors.
+pub struct CrossFitted {
+    /// The labels of the treebank.
+    pub labels: Vec<String>,
+    /// Its edges.
+    pub edges: Vec<CrossFittedEdge>,
+}
+
+/// What models that never saw its document say about an edge.
+pub struct CrossFittedEdge {
+    /// The sentence and the id of the dependent.
+    pub place: (String, usize),
+    /// The number of its label.
+    pub label: usize,
+    /// The mean probability of each label by the two label models.
+    pub probabilities: Vec<f32>,
+    /// The probability of its head, and of the best other one.
+    pub heads: [f32; 2],
+}
+
+impl CrossFitted {
+    pub(super) fn new(subjects: &[Subject<'_>], folds: usize) -> Result<Option<Self>> {
+        let mut names = BTreeSet::new();
+        subjects.iter().for_each(|own| names.extend((1..=own.len()).map(|word| own.label(word))));
+        let numbers: HashMap<&str, u32> = names.iter().copied().zip(0..).collect();
+        let label = |name: &str| numbers[name];
+        let Some(all) = opinions(subjects, folds, names.len(), label, &|_| Flow::Continue)? else { return Ok(None) };
+        let edge = |subject: &Subject<'_>, own: &Opinions, word: usize| {
+            let [grammar, words] = own.labels(word);
+            let HeadOpinion { own: head, other_probability, .. } = own.head(word);
+            CrossFittedEdge {
+                place: (subject.sent_id().to_string(), word),
+                label: label(subject.label(word)) as usize,
+                probabilities: grammar.iter().zip(words).map(|(a, b)| f32::midpoint(*a, *b)).collect(),
+                heads: [head, other_probability],
+            }
+        };
+        let edges = subjects
+            .iter()
+            .zip(&all)
+            .flat_map(|(subject, own)| (1..=subject.len()).map(move |word| edge(subject, own, word)));
+        Ok(Some(Self { labels: names.iter().map(ToString::to_string).collect(), edges: edges.collect() }))
     }
 }
 
@@ -115,9 +161,9 @@ fn softmax(scores: &mut [f32]) {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use crate::audit::subject;
+    use crate::audit::{Treebank, subject};
     use crate::treebank::{LocatedSentence, starter};
-    use std::collections::HashMap;
+    use std::collections::HashSet;
 
     /// Opinions about the starter treebank, with one thread or several.
     fn of_starter(threads: usize) -> (Vec<LocatedSentence>, Vec<String>, Vec<Opinions>) {
@@ -129,7 +175,7 @@ mod tests {
             located.iter().flat_map(|own| own.sentence.words().iter().map(|word| word.label.clone())).collect();
         names.sort();
         names.dedup();
-        let subjects: Vec<Subject<'_>> = located.iter().map(subject::test_subject).collect();
+        let subjects = subject::without_evidence(&located);
         let numbers: HashMap<&str, u32> = names.iter().map(String::as_str).zip(0..).collect();
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         let tell = |_| Flow::Continue;
@@ -158,6 +204,32 @@ mod tests {
         for (one, two) in found.iter().zip(&again) {
             assert_eq!((&one.labels, &one.heads), (&two.labels, &two.heads));
         }
+    }
+
+    #[test]
+    fn a_label_that_only_one_document_has_is_unknown_to_the_models_that_judge_this_document() {
+        let mut located: Vec<LocatedSentence> = starter::train()
+            .into_iter()
+            .map(|sentence| LocatedSentence { word_lines: vec![1; sentence.words().len()], sentence })
+            .collect();
+        let subjects = subject::without_evidence(&located);
+        let document = subjects[0].document;
+        let own: Vec<usize> = (0..subjects.len()).filter(|&at| subjects[at].document == document).collect();
+        let dets = |sentence: &crate::treebank::Sentence| -> Vec<usize> {
+            sentence.words().iter().zip(1..).filter(|(word, _)| word.label == "det").map(|(_, id)| id).collect()
+        };
+        let places: Vec<(usize, usize)> =
+            own.iter().flat_map(|&at| dets(&located[at].sentence).into_iter().map(move |word| (at, word))).collect();
+        for &(at, word) in &places {
+            located[at].sentence.words_mut()[word - 1].label = "article".to_string();
+        }
+        let name = |at: usize| located[at].sentence.sent_id().unwrap().to_string();
+        let places: HashSet<(String, usize)> = places.into_iter().map(|(at, word)| (name(at), word)).collect();
+        let found = Treebank(located).cross_fitted(3).unwrap().unwrap();
+        let article = found.labels.iter().position(|label| label == "article").unwrap();
+        let own = found.edges.iter().filter(|edge| places.contains(&edge.place));
+        let highest = own.map(|edge| edge.probabilities[article]).fold(0.0, f32::max);
+        assert!(places.len() > 5 && highest < 0.2, "{} places, at most {highest}", places.len());
     }
 
     #[test]
