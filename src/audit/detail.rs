@@ -112,7 +112,8 @@ fn says(judge: &Judge<'_>, edge: &JudgedEdge, finding: &Finding) -> String {
     if edge.signs.crossed {
         parts.push("another edge crosses this one".to_string());
     }
-    if let Some(rival) = edge.rival.filter(|rival| finding.kind == Kind::Head && rival.head == finding.suggested_head) {
+    let rival = edge.rival.filter(|rival| rival.head == finding.suggested_head && edge.is_rival_likelier());
+    if let Some(rival) = rival {
         parts.push(format!(
             "{} is the likelier head: by similar edges it is right by odds of {:.1} to 1, and {} by {:.1} to 1",
             finding.form(rival.head),

@@ -68,23 +68,28 @@ impl JudgedEdge {
         self.votes.doubt(self.words.as_ref(), self.signs)
     }
 
-    /// What seems to be wrong, and what would be right, if anything would be. A head that neighbours find likelier comes
-    /// first, then a label, then a head that only the words find likelier. An edge that has a sign of an error gets the
-    /// next best label, or head.
+    /// What seems to be wrong, and what would be right, if anything would be. If a rule about the label is broken, it is the
+    /// label. Otherwise a head that neighbours find likelier comes first, then a label, then a head that only the words find
+    /// likelier. An edge that has another sign of an error gets the next best head, or label.
     pub(super) fn suggestion(&self, own_head: usize) -> Option<Suggestion> {
         let label = |label: u32| Suggestion { kind: Kind::Label, head: own_head, label: Some(label) };
         let rival = self.rival.map(|rival| Suggestion { kind: Kind::Head, head: rival.head, label: Some(rival.label) });
         let other = self.other.filter(|_| self.margin > 0.0);
-        let by_words = self.words.filter(|words| words.other_head != own_head);
-        let by_words = by_words
-            .map(|words| (words.head_margin, Suggestion { kind: Kind::Head, head: words.other_head, label: other }));
-        let likelier = self.rival.is_some_and(|rival| rival.odds > self.votes.head);
-        rival
-            .filter(|_| likelier)
+        let words = self.words.filter(|words| words.other_head != own_head);
+        let by_words = words.map(|words| Suggestion { kind: Kind::Head, head: words.other_head, label: other });
+        let signs = self.signs;
+        let broken_label = self.other.filter(|_| signs.broken_label).map(label);
+        broken_label
+            .or_else(|| rival.filter(|_| self.is_rival_likelier()))
             .or_else(|| other.map(label))
-            .or_else(|| by_words.filter(|(margin, _)| *margin > 0.0).map(|(_, head)| head))
-            .or_else(|| self.other.filter(|_| self.signs.any()).map(label))
-            .or_else(|| rival.or(by_words.map(|(_, head)| head)).filter(|_| self.signs.any()))
+            .or_else(|| by_words.filter(|_| words.is_some_and(|words| words.head_margin > 0.0)))
+            .or_else(|| rival.or(by_words).filter(|_| signs.any()))
+            .or_else(|| self.other.filter(|_| signs.any()).map(label))
+    }
+
+    /// Whether similar edges find the best other head likelier than its own.
+    pub(super) fn is_rival_likelier(&self) -> bool {
+        self.rival.is_some_and(|rival| rival.odds > self.votes.head)
     }
 }
 

@@ -208,7 +208,7 @@ mod tests {
     const AMOD: u32 = 1;
     const COMPOUND: u32 = 2;
     const FLAT: u32 = 3;
-    const NONE: Signs = Signs { broken: false, beside: false, crossed: false };
+    const NONE: Signs = Signs { broken: false, broken_label: false, beside: false, crossed: false };
 
     fn votes(labels: &[u32], by_heads: &[u32]) -> Votes {
         LabelEvidence::new(COMPOUND, [labels, by_heads], None).votes

@@ -10,6 +10,8 @@ use crate::treebank::{Breach, breaches, crossed};
 pub(super) struct Signs {
     /// It breaks a rule of the Universal Dependencies guidelines.
     pub broken: bool,
+    /// The rule is about its label rather than its head.
+    pub broken_label: bool,
     /// Its head, a dependent or a sibling breaks one.
     pub beside: bool,
     /// It is crossed by another edge.
@@ -27,8 +29,10 @@ impl Signs {
 pub(super) fn of(subject: &Subject<'_>) -> Vec<Signs> {
     let mut signs: Vec<Signs> =
         crossed(&subject.heads).into_iter().map(|crossed| Signs { crossed, ..Signs::default() }).collect();
-    for Breach { word, .. } in breaches(&subject.sentence) {
-        signs[word - 1].broken = true;
+    for breach in breaches(&subject.sentence) {
+        let own = &mut signs[breach.word - 1];
+        own.broken_label |= !own.broken && breach.column() == 8;
+        own.broken = true;
     }
     let is_broken = |word: usize| word > 0 && signs[word - 1].broken && subject.label(word) != PUNCT;
     let broken: Vec<usize> = (1..=subject.len()).filter(|&word| is_broken(word)).collect();

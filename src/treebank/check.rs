@@ -74,9 +74,13 @@ pub(crate) fn check<R: BufRead>(
 fn broken_rules(sentence: &Sentence, word_lines: &[u64]) -> Vec<Problem> {
     let shown: Vec<(u64, &str)> = word_lines.iter().copied().zip(sentence.forms()).collect();
     let problem = |breach: super::Breach| {
-        let found = format!("DEPREL is {}", sentence.words()[breach.word - 1].label);
+        let word = &sentence.words()[breach.word - 1];
+        let found = match (breach.column(), word.head) {
+            (7, Some(head)) => format!("HEAD is {head}"),
+            _ => format!("DEPREL is {}", word.label),
+        };
         let expected = format!("{} ({})", breach.message, breach.rule);
-        let mut problem = Problem::handled(word_lines[breach.word - 1], 8, found, expected)
+        let mut problem = Problem::handled(word_lines[breach.word - 1], breach.column(), found, expected)
             .remedy("correct the edge or UPOS; https://universaldependencies.org/validation-rules.html has the rules");
         problem.show(&shown);
         problem

@@ -17,6 +17,14 @@ pub(crate) struct Breach {
     pub message: String,
 }
 
+impl Breach {
+    /// The column that is probably wrong: 7 (HEAD) or 8 (DEPREL).
+    pub(crate) fn column(&self) -> usize {
+        let of_heads = ["leaf-", "right-to-left-", "orphan-parent", "fixed-gap", "goeswith-gap"];
+        if of_heads.iter().any(|start| self.rule.starts_with(start)) { 7 } else { 8 }
+    }
+}
+
 /// Labels with the parts of speech that a word with this label has.
 const ONLY: [(&str, &[&str]); 7] = [
     ("advmod", &["ADV", "ADJ", "CCONJ", "DET", "PART", "SYM"]),
@@ -262,6 +270,7 @@ mod tests {
             ]
         };
         assert_eq!(broken(&words("_")), [(1, "leaf-cc".to_string()), (2, "leaf-cc".to_string())]);
+        assert_eq!(["leaf-cc", "rel-upos-det"].map(|rule| breach(1, rule, "").column()), [7, 8]);
         assert_eq!(broken(&words("Polarity=Neg")), [], "negation can modify any word");
     }
 
