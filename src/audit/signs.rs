@@ -36,11 +36,9 @@ pub(super) fn of(subject: &Subject<'_>) -> Vec<Signs> {
     }
     let is_broken = |word: usize| word > 0 && signs[word - 1].broken && subject.label(word) != PUNCT;
     let broken: Vec<usize> = (1..=subject.len()).filter(|&word| is_broken(word)).collect();
-    for at in 0..signs.len() {
-        let (word, head) = (at + 1, subject.heads[at]);
-        let related =
-            |&other: &usize| other == head || subject.heads[other - 1] == word || subject.heads[other - 1] == head;
-        signs[at].beside = !signs[at].broken && broken.iter().any(related);
+    for (signs, (word, &head)) in signs.iter_mut().zip((1..).zip(&subject.heads)) {
+        let related = |&other: &usize| [word, head].contains(&subject.heads[other - 1]) || other == head;
+        signs.beside = !signs.broken && broken.iter().any(related);
     }
     signs
 }

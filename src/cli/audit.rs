@@ -182,7 +182,8 @@ fn write_report(out: &mut Vec<u8>, args: &Args, audit: &Audit, file: Option<&Pat
         }),
         ("jsonl", true) => groups.iter().try_for_each(|group| {
             serde_json::to_writer(&mut *out, group)?;
-            Ok(out.push(b'\n'))
+            out.push(b'\n');
+            Ok(())
         }),
         ("html", false) => {
             let title = format!("Audit of {}", file.unwrap_or(&args.bundle).display());

@@ -46,7 +46,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     report.row("variation nuclei, lemmas", variation::ranking(&sentences))?;
     let explainer = Bundle::open(&options.bundle)?.explainer()?;
     report.row("disagreement of the bundle's own parser", disagreement(&explainer, &sentences)?)?;
-    report.draw()
+    report.finish()
 }
 
 /// A table of precision and recall, and what is drawn of it.
@@ -55,6 +55,8 @@ struct Report<'a> {
     corrections: &'a Corrections,
     errors: usize,
     lines: Vec<(String, Vec<(f64, f64)>)>,
+    /// What is printed below the table.
+    notes: Vec<String>,
 }
 
 impl<'a> Report<'a> {
@@ -71,7 +73,7 @@ impl<'a> Report<'a> {
         let cells = DEPTHS.map(|depth| format!("{:.1}, {:.1}", 100.0 * chance, recall(depth)));
         writeln!(out, "| chance | {} |", cells.join(" | "))?;
         let chance = DEPTHS.map(|depth| (depth as f64, 100.0 * chance)).to_vec();
-        Ok(Self { options, corrections, errors, lines: vec![("chance".to_string(), chance)] })
+        Ok(Self { options, corrections, errors, lines: vec![("chance".to_string(), chance)], notes: Vec::new() })
     }
 
     /// Judges the treebank as `citree audit` does.
@@ -86,10 +88,10 @@ impl<'a> Report<'a> {
         self.row(name, ours)?;
         audit.findings.truncate(GROUPED);
         let groups = self.groups(&audit);
-        eprintln!(
-            "{name}: {} findings in {} edges, {seconds:.0} s with all examples; {groups}",
+        self.notes.push(format!(
+            "{name}: {} findings in {} edges, {seconds:.0} s with all examples; {groups}.",
             audit.found, audit.judged
-        );
+        ));
         Ok(())
     }
 
@@ -126,7 +128,9 @@ impl<'a> Report<'a> {
         Ok(())
     }
 
-    fn draw(&self) -> anyhow::Result<()> {
+    /// Prints the notes, and draws the plot.
+    fn finish(&self) -> anyhow::Result<()> {
+        self.notes.iter().try_for_each(|note| writeln!(std::io::stdout(), "\n{note}"))?;
         let Some(plot) = &self.options.plot else { return Ok(()) };
         let lines: Vec<(&str, Vec<(f64, f64)>)> =
             self.lines.iter().map(|(name, points)| (name.as_str(), points.clone())).collect();
