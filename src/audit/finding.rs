@@ -39,6 +39,8 @@ pub struct Finding {
     /// The line of the dependent, if a file was judged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<u64>,
+    /// The column of that line that seems to be wrong: 7 (HEAD) or 8 (DEPREL).
+    pub column: usize,
     /// The sentence.
     pub sent_id: String,
     /// Its words; the word with id `i` is `words[i - 1]`.
@@ -57,7 +59,14 @@ pub struct Finding {
     pub suggested_label: String,
     /// The expected share of errors among edges that are so suspicious.
     pub score: f64,
-    /// What the most similar edges say, in a sentence.
+    /// The rule of the Universal Dependencies guidelines that it breaks, by the name that the official validator gives it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rule: Option<String>,
+    /// How many edges of other documents have the same two words and are annotated as this one is.
+    pub same_words_as_it_is: usize,
+    /// How many have the same words as the suggested edge, and are annotated so.
+    pub same_words_as_suggested: usize,
+    /// What speaks against it, in words.
     pub says: String,
     /// Similar edges that are annotated as this one is.
     pub as_it_is: Vec<Example>,

@@ -1,4 +1,5 @@
-//! Groups: findings that have the same suggestion, and a word or a neighbour in common, are one inconsistency.
+//! Groups: findings that break the same rule, or have the same suggestion and a word or a neighbour in common, are one
+//! inconsistency.
 
 use super::{Example, Finding, Kind};
 use serde::Serialize;
@@ -14,6 +15,9 @@ const SHOWN: usize = 5;
 pub struct Group {
     /// What seems to be wrong.
     pub kind: Kind,
+    /// The rule of the Universal Dependencies guidelines that all its findings break, if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rule: Option<String>,
     /// The label of its edges.
     pub label: String,
     /// The label that similar edges suggest.
@@ -41,8 +45,13 @@ pub struct Group {
 /// Groups findings. The groups with most expected errors come first. `label` is the number of a label.
 pub(super) fn group(findings: &[Finding], label: impl Fn(&str) -> Option<u32>) -> Vec<Group> {
     let mut parts = Parts((0..findings.len()).collect());
-    let mut first: HashMap<Link<'_>, usize> = HashMap::new();
+    let (mut first, mut of_rules): (HashMap<Link<'_>, usize>, HashMap<&str, usize>) = Default::default();
     for (at, finding) in findings.iter().enumerate() {
+        if let Some(rule) = &finding.rule {
+            let other = *of_rules.entry(rule).or_insert(at);
+            parts.join(at, other);
+            continue;
+        }
         let suggested = label(&finding.suggested_label);
         let pair = (finding.kind, finding.label.as_str(), finding.suggested_label.as_str());
         let near = finding.nearest.iter().filter(|(_, label)| Some(*label) == suggested).take(SHARED);
@@ -111,6 +120,7 @@ impl Group {
         };
         Some(Self {
             kind: first.kind,
+            rule: first.rule.clone(),
             label: first.label.clone(),
             suggested_label: first.suggested_label.clone(),
             size: members.len(),
@@ -128,9 +138,10 @@ impl Group {
     /// What the group is about, in one line.
     pub fn title(&self) -> String {
         let words: Vec<String> = self.words.iter().map(|(word, count)| format!("{word} {count}")).collect();
-        let what = match self.kind {
-            Kind::Label => format!("{} → {}", self.label, self.suggested_label),
-            Kind::Head => format!("{} → {} of another head", self.label, self.suggested_label),
+        let what = match (&self.rule, self.kind) {
+            (Some(rule), _) => format!("{} breaks {rule}", self.label),
+            (None, Kind::Label) => format!("{} → {}", self.label, self.suggested_label),
+            (None, Kind::Head) => format!("{} → {} of another head", self.label, self.suggested_label),
         };
         let edges = if self.size == 1 { "edge" } else { "edges" };
         format!("{what}: {} {edges}, about {:.1} errors ({})", self.size, self.expected_errors, words.join(", "))
@@ -152,6 +163,7 @@ mod tests {
     fn finding(word: &str, suggested: &str, nearest: &[u32]) -> Finding {
         Finding {
             line: None,
+            column: 8,
             sent_id: "s".to_string(),
             words: [word.to_string()].into(),
             dependent: 1,
@@ -161,6 +173,9 @@ mod tests {
             suggested_head: 0,
             suggested_label: suggested.to_string(),
             score: 0.5,
+            rule: None,
+            same_words_as_it_is: 0,
+            same_words_as_suggested: 0,
             says: String::new(),
             as_it_is: Vec::new(),
             as_suggested: Vec::new(),
@@ -184,5 +199,14 @@ mod tests {
         assert_eq!(groups[0].words, [("new".to_string(), 2), ("old".to_string(), 1)]);
         assert_eq!((groups[0].as_suggested, groups[0].as_it_is), (2, 0));
         assert_eq!(groups[0].expected_errors, 1.5);
+    }
+
+    #[test]
+    fn findings_that_break_the_same_rule_are_one_group() {
+        let breaks = |word: &str, rule: &str| Finding { rule: Some(rule.to_string()), ..finding(word, word, &[]) };
+        let findings = [breaks("a", "leaf-cc"), breaks("b", "leaf-cc"), breaks("c", "orphan-parent")];
+        let groups = group(&findings, |_| None);
+        assert_eq!(groups.iter().map(|group| group.size).collect::<Vec<_>>(), [2, 1]);
+        assert!(groups[0].title().starts_with("compound breaks leaf-cc: 2 edges"), "{}", groups[0].title());
     }
 }

@@ -1,34 +1,27 @@
 //! Findings as one self-contained web page, to be decided by keyboard. Decisions are saved as a file.
 
 use super::{Audit, Example, Finding};
-use crate::explain::html::escape;
+use crate::explain::html::{Frame, escape};
 
-const STYLE: &str = include_str!("html/page.css");
-const SCRIPT: &str = include_str!("html/page.js");
-/// The SHA-256 of the script. The content security policy allows this script only, whatever text a treebank contains.
-const SCRIPT_HASH: &str = "asmTOvQjpofSolOfng8v9LDPfr1kNKVl7ygkIZE3tH4=";
+const FRAME: Frame = Frame {
+    style: include_str!("html/page.css"),
+    script: include_str!("html/page.js"),
+    script_hash: "asmTOvQjpofSolOfng8v9LDPfr1kNKVl7ygkIZE3tH4=",
+};
 const KEYS: &str = "<kbd>j</kbd> <kbd>k</kbd> next and previous, <kbd>a</kbd> accept, <kbd>x</kbd> keep as it is, \
                     <kbd>o</kbd> other head and label, <kbd>n</kbd> note, <kbd>s</kbd> save decisions";
 
 /// A web page with findings. It needs no other file and no network. `place` says where a finding is.
 pub fn report(audit: &Audit, title: &str, place: impl Fn(&Finding) -> String) -> String {
     let findings: String = audit.findings.iter().map(|finding| article(finding, &place(finding))).collect();
-    let title = escape(title);
-    format!(
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; \
-         script-src 'sha256-{SCRIPT_HASH}'; base-uri 'none'; form-action 'none'\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta name=\"generator\" content=\"citree {}\">\n<title>{title}</title>\n\
-         <style>\n{STYLE}</style>\n<script>{SCRIPT}</script>\n</head>\n<body>\n<header>\n<h1>{title}</h1>\n\
-         <p>{} of {} findings in {} edges. <span id=\"status\" role=\"status\"></span> \
-         <button id=\"save\">Save decisions</button></p>\n<p class=\"soft\">{KEYS}</p>\n</header>\n\
-         <main>\n{findings}</main>\n</body>\n</html>\n",
-        env!("CARGO_PKG_VERSION"),
+    let header = format!(
+        "<p>{} of {} findings in {} edges. <span id=\"status\" role=\"status\"></span> \
+         <button id=\"save\">Save decisions</button></p>\n<p class=\"soft\">{KEYS}</p>\n",
         audit.findings.len(),
         audit.found,
         audit.judged,
-    )
+    );
+    FRAME.page(title, &header, &findings)
 }
 
 fn article(finding: &Finding, place: &str) -> String {

@@ -1,14 +1,19 @@
 //! Judges every edge by evidence that does not include its own sentence or document.
 
-use super::score::{Confusion, HEAD_NEIGHBORS, NEIGHBORS, Votes, expected, head_odds};
+use super::same_words::SameWords;
+use super::score::{HEAD_NEIGHBORS, LabelEvidence, NEIGHBORS, Votes, WordSigns, head_odds};
+use super::signs::{self, Signs};
 use super::subject::{Documents, Subject};
 use super::vectors::{VectorSource, Vectors};
+use super::words::{self, Opinions};
+use super::{Kind, SEARCH_STEPS};
 use crate::error::{Error, Result};
 use crate::evidence::{EdgeId, Evidence};
 use crate::explain::Explainer;
 use crate::task::Task;
 use crate::train::Flow;
 use citree_index::{Hit, Space};
+use rayon::prelude::*;
 use std::collections::HashMap;
 
 /// Sentences whose edges are looked up together; bounds the memory.
@@ -21,8 +26,12 @@ pub(super) struct JudgedEdge {
     /// The id of the dependent.
     pub word: usize,
     pub votes: Votes,
-    /// The other label with most votes.
+    pub words: Option<WordSigns>,
+    pub signs: Signs,
+    /// The other label that most of the evidence is for.
     pub other: Option<u32>,
+    /// How much more of it is for the other label than for its own, from -1 to 1.
+    pub margin: f64,
     pub rival: Option<Rival>,
     /// The expected share of errors among edges like this.
     pub score: f64,
@@ -44,6 +53,46 @@ pub(super) struct Rival {
     pub label: u32,
 }
 
+/// What would replace an edge.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Suggestion {
+    pub kind: Kind,
+    pub head: usize,
+    /// `None` is the label that the edge has.
+    pub label: Option<u32>,
+}
+
+impl JudgedEdge {
+    /// Whether anything speaks against it.
+    fn doubt(&self) -> bool {
+        self.votes.doubt(self.words.as_ref(), self.signs)
+    }
+
+    /// What seems to be wrong, and what would be right, if anything would be. If a rule about the label is broken, it is the
+    /// label. Otherwise a head that neighbours find likelier comes first, then a label, then a head that only the words find
+    /// likelier. An edge that has another sign of an error gets the next best head, or label.
+    pub(super) fn suggestion(&self, own_head: usize) -> Option<Suggestion> {
+        let label = |label: u32| Suggestion { kind: Kind::Label, head: own_head, label: Some(label) };
+        let rival = self.rival.map(|rival| Suggestion { kind: Kind::Head, head: rival.head, label: Some(rival.label) });
+        let other = self.other.filter(|_| self.margin > 0.0);
+        let words = self.words.filter(|words| words.other_head != own_head);
+        let by_words = words.map(|words| Suggestion { kind: Kind::Head, head: words.other_head, label: other });
+        let signs = self.signs;
+        let broken_label = self.other.filter(|_| signs.broken_label).map(label);
+        broken_label
+            .or_else(|| rival.filter(|_| self.is_rival_likelier()))
+            .or_else(|| other.map(label))
+            .or_else(|| by_words.filter(|_| words.is_some_and(|words| words.head_margin > 0.0)))
+            .or_else(|| rival.or(by_words).filter(|_| signs.any()))
+            .or_else(|| self.other.filter(|_| signs.any()).map(label))
+    }
+
+    /// Whether similar edges find the best other head likelier than its own.
+    pub(super) fn is_rival_likelier(&self) -> bool {
+        self.rival.is_some_and(|rival| rival.odds > self.votes.head)
+    }
+}
+
 /// The nearest edges of an edge that is judged.
 pub(super) struct Nearby {
     /// By the label model.
@@ -60,68 +109,111 @@ type Filter<'a> = Box<dyn Fn(u32) -> bool + Sync + 'a>;
 /// Judges edges of sentences.
 pub(super) struct Judge<'a> {
     pub evidence: &'a Evidence,
-    pub subjects: &'a [Subject],
+    pub subjects: &'a [Subject<'a>],
     documents: &'a Documents,
     source: VectorSource<'a>,
     /// Numbers of labels. Those that only the judged treebank has come after those of the model.
     pub labels: HashMap<&'a str, u32>,
+    names: Vec<&'a str>,
     /// How many labels the model has.
     known: u32,
     factor: f64,
+    signs: Vec<Vec<Signs>>,
+    /// What models of the words say, if there are any.
+    opinions: Option<Vec<Opinions>>,
+    folds: usize,
 }
 
 impl<'a> Judge<'a> {
-    pub(super) fn new(explainer: &'a Explainer, documents: &'a Documents, subjects: &'a [Subject]) -> Result<Self> {
+    pub(super) fn new(
+        explainer: &'a Explainer,
+        documents: &'a Documents,
+        subjects: &'a [Subject<'a>],
+        folds: usize,
+    ) -> Result<Self> {
         let (parser, evidence) = (explainer.parser(), explainer.evidence());
-        let mut labels: HashMap<&str, u32> = parser.labels().iter().map(String::as_str).zip(0..).collect();
-        for label in subjects.iter().flat_map(|subject| &subject.labels) {
-            let next = labels.len() as u32;
-            labels.entry(label).or_insert(next);
+        let mut names: Vec<&str> = parser.labels().iter().map(String::as_str).collect();
+        let mut labels: HashMap<&str, u32> = names.iter().copied().zip(0..).collect();
+        for label in subjects.iter().flat_map(|subject| (1..=subject.len()).map(|word| subject.label(word))) {
+            labels.entry(label).or_insert_with(|| {
+                names.push(label);
+                names.len() as u32 - 1
+            });
         }
         let (source, known) = (VectorSource::new(parser, evidence.edges())?, parser.labels().len() as u32);
-        Ok(Self { evidence, subjects, documents, source, labels, known, factor: parser.by().scale.factor })
+        Ok(Self {
+            evidence,
+            subjects,
+            documents,
+            source,
+            labels,
+            names,
+            known,
+            factor: parser.by().scale.factor,
+            signs: subjects.par_iter().map(signs::of).collect(),
+            opinions: None,
+            folds,
+        })
     }
 
-    /// Judges all edges. `tell` receives the number of sentences done.
-    pub(super) fn all(&self, tell: &dyn Fn(usize) -> Flow) -> Result<JudgedEdges> {
-        let (mut judged, mut confusion) = (Vec::new(), Confusion::default());
+    /// How many steps [`all`](Self::all) takes.
+    pub(super) fn steps(&self) -> usize {
+        words::steps(self.subjects, self.folds) + SEARCH_STEPS
+    }
+
+    /// Judges all edges. `tell` receives the number of steps done.
+    pub(super) fn all(&mut self, tell: &(dyn Fn(usize) -> Flow + Sync)) -> Result<JudgedEdges> {
+        let number = |label: &str| self.labels[label];
+        self.opinions = words::opinions(self.subjects, self.folds, self.names.len(), number, tell)?;
+        let before = words::steps(self.subjects, self.folds);
+        let crossing = signs::crossing_rate(self.subjects, &self.signs);
+        let mut judged = Vec::new();
         let numbers: Vec<usize> = (0..self.subjects.len()).collect();
         for (chunk, numbers) in numbers.chunks(CHUNK).enumerate() {
-            if tell(chunk * CHUNK) == Flow::Stop {
+            if tell(before + chunk * CHUNK * SEARCH_STEPS / self.subjects.len()) == Flow::Stop {
                 return Err(Error::Stopped);
             }
-            self.chunk(numbers, &mut judged, &mut confusion)?;
+            self.chunk(numbers, &mut judged)?;
         }
         let count = judged.len();
-        judged.retain(|edge| edge.votes.doubt());
+        judged.retain(JudgedEdge::doubt);
         for edge in &mut judged {
-            let rate = confusion.rate(self.label_of(edge), edge.other);
-            edge.score = expected(edge.votes.suspicion(edge.rival.map(|rival| rival.odds), rate));
+            let rival = edge.rival.map(|rival| rival.odds);
+            edge.score = edge.votes.expected(rival, edge.words.as_ref(), edge.signs, crossing);
         }
         Ok(JudgedEdges { edges: judged, count })
     }
 
     /// The name of a label.
     pub(super) fn name(&self, label: u32) -> &str {
-        self.evidence.edges().label(label)
+        self.names[label as usize]
     }
 
     /// The number of an edge's label.
     pub(super) fn label_of(&self, edge: &JudgedEdge) -> u32 {
-        self.labels[self.subjects[edge.subject].labels[edge.word - 1].as_str()]
+        self.labels[self.subjects[edge.subject].label(edge.word)]
     }
 
-    fn chunk(&self, numbers: &[usize], judged: &mut Vec<JudgedEdge>, confusion: &mut Confusion) -> Result<()> {
+    /// How many edges of other documents with the same two words are annotated as an edge is, and as suggested.
+    pub(super) fn same_words(&self, all: &SameWords, edge: &JudgedEdge, suggestion: &Suggestion) -> [usize; 2] {
+        let (place, own) = ((edge.subject, edge.word), self.label_of(edge));
+        let head = self.subjects[edge.subject].heads[edge.word - 1];
+        let count = |head, label| all.count(self.subjects, place, head, label);
+        [count(head, own), count(suggestion.head, suggestion.label.unwrap_or(own))]
+    }
+
+    fn chunk(&self, numbers: &[usize], judged: &mut Vec<JudgedEdge>) -> Result<()> {
         let vectors = self.vectors(numbers)?;
         let nearby = self.nearby(&vectors)?;
         let first = judged.len();
         for (&(subject, word), near) in vectors.places.iter().zip(&nearby) {
-            let own = self.labels[self.subjects[subject].labels[word - 1].as_str()];
+            let own = self.labels[self.subjects[subject].label(word)];
             let (labels, by_heads) = (self.labels_of(&near.labels), self.labels_of(&near.heads));
-            confusion.add(own, &labels);
-            let (mut votes, other) = Votes::count(own, [&labels, &by_heads]);
-            votes.head = head_odds(&near.heads, &near.rejected, self.factor);
-            judged.push(JudgedEdge { subject, word, votes, other, rival: None, score: 0.0 });
+            let opinions = self.opinions.as_ref().map(|all| (&all[subject], word));
+            let LabelEvidence { votes, words, other, margin } = LabelEvidence::new(own, [&labels, &by_heads], opinions);
+            let votes = Votes { head: head_odds(&near.heads, &near.rejected, self.factor), ..votes };
+            let signs = self.signs[subject][word - 1];
+            judged.push(JudgedEdge { subject, word, votes, words, signs, other, margin, rival: None, score: 0.0 });
         }
         self.find_rivals(&vectors, &mut judged[first..])
     }
@@ -144,8 +236,7 @@ impl<'a> Judge<'a> {
     /// Finds the best other head of every edge in doubt.
     fn find_rivals(&self, vectors: &Vectors, judged: &mut [JudgedEdge]) -> Result<()> {
         let (mut rows, mut owners, mut of) = (Vec::new(), Vec::new(), Vec::new());
-        for (at, (edge, rivals)) in
-            judged.iter().zip(&vectors.rivals).enumerate().filter(|(_, (edge, _))| edge.votes.doubt())
+        for (at, (edge, rivals)) in judged.iter().zip(&vectors.rivals).enumerate().filter(|(_, (edge, _))| edge.doubt())
         {
             for (head, row) in rivals {
                 rows.extend_from_slice(row);
@@ -157,7 +248,7 @@ impl<'a> Judge<'a> {
         let rejected = self.search(None, &rows, &owners, HEAD_NEIGHBORS)?;
         for (((at, head), accepted), rejected) in of.into_iter().zip(&accepted).zip(&rejected) {
             let odds = head_odds(accepted, rejected, self.factor);
-            let (_, Some(label)) = Votes::count(u32::MAX, [&self.labels_of(accepted), &[]]) else { continue };
+            let Some(label) = most_frequent(self.labels_of(accepted)) else { continue };
             let best = &mut judged[at].rival;
             if best.is_none_or(|best| odds > best.odds) {
                 *best = Some(Rival { head, odds, label });
@@ -206,4 +297,11 @@ impl<'a> Judge<'a> {
     pub(super) fn labels_of(&self, hits: &[Hit]) -> Vec<u32> {
         hits.iter().filter_map(|hit| self.evidence.edges().record(hit.record)).map(|edge| edge.label).collect()
     }
+}
+
+/// The label that most have. Ties go to the first label.
+fn most_frequent(mut labels: Vec<u32>) -> Option<u32> {
+    labels.sort_unstable();
+    let best = labels.chunk_by(|a, b| a == b).reduce(|best, own| if own.len() > best.len() { own } else { best });
+    best.map(|own| own[0])
 }

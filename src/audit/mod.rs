@@ -1,8 +1,9 @@
 //! The treebank judged by itself: gold edges that similar edges contradict, with the edges that speak for either side.
 //!
-//! `subject` has the sentences that are judged, `vectors` their edges, `judge` asks the index about them without their own
-//! sentences and documents, and `score` says how suspicious they are. `detail` makes findings of the most suspicious ones,
-//! [`Group`]s join those that are the same error. [`Decisions`] are what people say about findings; [`apply`] writes them
+//! `subject` has the sentences that are judged, and `vectors` their edges. `judge` asks the index about them without their own
+//! sentences and documents, `words` asks models that never saw these documents, and `signs` looks for broken rules and crossed
+//! edges. `score` says how suspicious all that is. `detail` makes findings of the most suspicious edges, [`Group`]s join those
+//! that are the same error. [`Decisions`] are what people say about findings; [`apply`] writes them
 //! into a treebank.
 
 mod apply;
@@ -12,9 +13,12 @@ mod finding;
 mod group;
 pub mod html;
 mod judge;
+mod same_words;
 mod score;
+mod signs;
 mod subject;
 mod vectors;
+pub(crate) mod words;
 
 pub use apply::{Applied, apply};
 pub use decisions::{Decision, Decisions, Verdict};
@@ -25,13 +29,17 @@ use crate::error::Result;
 use crate::explain::Explainer;
 use crate::train::Flow;
 use crate::treebank::{LocatedSentence, Reader};
-use judge::{Judge, JudgedEdge};
+use judge::{Judge, JudgedEdge, Suggestion};
+use same_words::SameWords;
 use score::NEIGHBORS;
 use std::path::Path;
 use subject::{Documents, Subject};
+use words::CrossFitted;
 
 /// The label of punctuation, whose heads follow from those of other words.
 const PUNCT: &str = "punct";
+/// The search for similar edges, in steps of progress; an epoch of a model of the words is one.
+const SEARCH_STEPS: usize = 60;
 
 /// A treebank to judge that is not the bundle's own evidence.
 #[derive(Clone, Debug)]
@@ -42,7 +50,15 @@ impl Treebank {
     pub fn read(conllu: &[u8], name: &Path) -> Result<Self> {
         Ok(Self(Reader::new(conllu, name).located_trees()?))
     }
+
+    /// What models of the words say about it; `None` if it is too small.
+    pub(crate) fn cross_fitted(&self, folds: usize) -> Result<Option<CrossFitted>> {
+        CrossFitted::new(&subject::without_evidence(&self.0), folds)
+    }
 }
+
+/// How often models of the words are trained by default.
+pub const DEFAULT_FOLDS: usize = 5;
 
 /// What to look for.
 #[derive(Clone, Debug)]
@@ -51,6 +67,10 @@ pub struct Options {
     pub top: usize,
     /// Only findings of this kind.
     pub kind: Option<Kind>,
+    /// Only findings whose two words are annotated as suggested in another document.
+    pub inconsistent: bool,
+    /// Models of the words are trained this often, each time without one of as many parts of the treebank. 0 trains none.
+    pub folds: usize,
     /// Whether to judge punctuation too.
     pub punctuation: bool,
     /// Edges that were decided are no findings.
@@ -59,7 +79,14 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { top: 300, kind: None, punctuation: false, decisions: Decisions::default() }
+        Self {
+            top: 300,
+            kind: None,
+            inconsistent: false,
+            folds: DEFAULT_FOLDS,
+            punctuation: false,
+            decisions: Decisions::default(),
+        }
     }
 }
 
@@ -86,8 +113,8 @@ impl Audit {
 
 impl Explainer {
     /// Judges the edges of a treebank, or those of the evidence itself if there is none, by the training edges that are most
-    /// similar to them. The sentence of an edge is no evidence about it, nor is its document. `tell` receives how many of
-    /// how many sentences were judged.
+    /// similar to them, by models of the words, and by the guidelines of Universal Dependencies. The sentence of an edge is
+    /// no evidence about it, nor is its document. `tell` receives how many of how many steps were done, from several threads.
     ///
     /// ```no_run
     /// use citree::{audit::Options, train::Flow};
@@ -104,7 +131,7 @@ impl Explainer {
         &self,
         treebank: Option<&Treebank>,
         options: &Options,
-        tell: &dyn Fn(usize, usize) -> Flow,
+        tell: &(dyn Fn(usize, usize) -> Flow + Sync),
     ) -> Result<Audit> {
         let edges = self.evidence().edges();
         let documents = Documents::of(edges)?;
@@ -112,18 +139,27 @@ impl Explainer {
             Some(Treebank(sentences)) => subject::of_file(edges, &documents, sentences)?,
             None => subject::of_evidence(edges, &documents)?,
         };
-        let judge = Judge::new(self, &documents, &subjects)?;
-        let asked = |subject: usize, word: usize| is_asked(options, &subjects[subject], word);
-        let judged = judge.all(&|done| tell(done, subjects.len()))?;
-        let mut found: Vec<JudgedEdge> =
-            judged.edges.into_iter().filter(|edge| asked(edge.subject, edge.word) && kind(edge).is_some()).collect();
-        found.retain(|edge| options.kind.is_none_or(|wanted| kind(edge) == Some(wanted)));
+        let mut judge = Judge::new(self, &documents, &subjects, options.folds)?;
+        let steps = judge.steps();
+        let judged = judge.all(&|done| tell(done, steps))?;
+        let same_words = SameWords::new(&subjects, |label| judge.labels[label]);
+        let mut found: Vec<(JudgedEdge, Suggestion)> = judged
+            .edges
+            .into_iter()
+            .filter(|edge| is_asked(options, &subjects[edge.subject], edge.word))
+            .filter_map(|edge| Some((edge.suggestion(subjects[edge.subject].heads[edge.word - 1])?, edge)))
+            .map(|(suggestion, edge)| (edge, suggestion))
+            .filter(|(_, suggestion)| options.kind.is_none_or(|wanted| suggestion.kind == wanted))
+            .filter(|(edge, suggestion)| {
+                !options.inconsistent || judge.same_words(&same_words, edge, suggestion)[1] > 0
+            })
+            .collect();
         // Ties stay in the order of the treebank.
-        found.sort_by(|a, b| b.score.total_cmp(&a.score));
+        found.sort_by(|(a, _), (b, _)| b.score.total_cmp(&a.score));
         let all = found.len();
         found.truncate(options.top);
         Ok(Audit {
-            findings: detail::findings(&judge, &found)?,
+            findings: detail::findings(&judge, &same_words, &found)?,
             judged: judged.count,
             found: all,
             labels: self.parser().labels().to_vec(),
@@ -132,16 +168,7 @@ impl Explainer {
 }
 
 /// Whether an edge can be a finding at all.
-fn is_asked(options: &Options, subject: &Subject, word: usize) -> bool {
-    let (form, head, label) = (&subject.words[word - 1], subject.heads[word - 1], &subject.labels[word - 1]);
-    (options.punctuation || label != PUNCT) && !options.decisions.holds_for(&subject.sent_id, word, form, head, label)
-}
-
-/// What seems to be wrong with an edge: its head if another one is likelier, else its label if another one has more votes.
-fn kind(edge: &JudgedEdge) -> Option<Kind> {
-    match edge.rival {
-        Some(rival) if rival.odds > edge.votes.head => Some(Kind::Head),
-        _ if edge.votes.say_another_label() => Some(Kind::Label),
-        _ => None,
-    }
+fn is_asked(options: &Options, subject: &Subject<'_>, word: usize) -> bool {
+    let (form, head, label) = (subject.form(word), subject.heads[word - 1], subject.label(word));
+    (options.punctuation || label != PUNCT) && !options.decisions.holds_for(subject.sent_id(), word, form, head, label)
 }

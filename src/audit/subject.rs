@@ -3,20 +3,19 @@
 use crate::error::Result;
 use crate::evidence::{TrainingEdges, TrainingSentence};
 use crate::treebank::{LocatedSentence, Sentence};
+use std::borrow::Cow;
 use std::collections::HashMap;
 
-/// A sentence whose edges are judged.
+/// A sentence whose edges are judged. Words are ids, from 1.
 #[derive(Clone, Debug)]
-pub(super) struct Subject {
-    pub sent_id: String,
-    /// The forms of its words.
-    pub words: Vec<String>,
+pub(super) struct Subject<'a> {
+    pub sentence: Cow<'a, Sentence>,
     /// The head of each word.
     pub heads: Vec<usize>,
-    /// The label of each word.
-    pub labels: Vec<String>,
     /// The line of each word; empty if it comes from the evidence.
-    pub lines: Vec<u64>,
+    pub lines: Cow<'a, [u64]>,
+    /// The number of its document in the treebank that is judged.
+    pub document: Option<u32>,
     /// What is no evidence about it.
     pub own: Own,
     /// Its number in the index, if the index has exactly this tree, and so the vectors of its edges.
@@ -26,7 +25,7 @@ pub(super) struct Subject {
 /// The training sentences that are no evidence about a sentence.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Own {
-    /// The sentence itself.
+    /// The sentence itself. There are several if sentences without a `sent_id` have the same words.
     sentences: Vec<u32>,
     /// Its document.
     document: Option<u32>,
@@ -64,17 +63,21 @@ impl Documents {
     }
 }
 
-/// The sentences of the evidence.
-pub(super) fn of_evidence(edges: &TrainingEdges, documents: &Documents) -> Result<Vec<Subject>> {
+/// The sentences of the evidence. It has no parts of speech.
+pub(super) fn of_evidence(edges: &TrainingEdges, documents: &Documents) -> Result<Vec<Subject<'static>>> {
     let subject = |number: u32| {
-        let sentence = edges.sentence(number)?;
+        let stored = edges.sentence(number)?;
         let document = documents.of_sentences.get(number as usize).copied().flatten();
+        let mut sentence = Sentence::from_forms(stored.words.iter().map(|word| word.form));
+        sentence.set_comment("sent_id", stored.sent_id);
+        for (word, own) in sentence.words_mut().iter_mut().zip(&stored.words) {
+            (word.head, word.label) = (Some(own.head), own.label.to_string());
+        }
         Ok(Subject {
-            sent_id: sentence.sent_id.to_string(),
-            words: sentence.words.iter().map(|word| word.form.to_string()).collect(),
-            heads: sentence.words.iter().map(|word| word.head).collect(),
-            labels: sentence.words.iter().map(|word| word.label.to_string()).collect(),
-            lines: Vec::new(),
+            heads: stored.words.iter().map(|word| word.head).collect(),
+            sentence: Cow::Owned(sentence),
+            lines: Cow::Borrowed(&[]),
+            document,
             own: Own { sentences: vec![number], document },
             stored: Some(number),
         })
@@ -84,53 +87,49 @@ pub(super) fn of_evidence(edges: &TrainingEdges, documents: &Documents) -> Resul
 
 /// The sentences of a file. One that the evidence has too, by its `sent_id` or, if it has none, by its words, is not
 /// judged by itself.
-pub(super) fn of_file(
+pub(super) fn of_file<'a>(
     edges: &TrainingEdges,
     documents: &Documents,
-    treebank: &[LocatedSentence],
-) -> Result<Vec<Subject>> {
-    let unnamed = treebank.iter().any(|located| located.sentence.sent_id().is_none());
-    let by_words = if unnamed { numbers_by_words(edges)? } else { HashMap::new() };
+    treebank: &'a [LocatedSentence],
+) -> Result<Vec<Subject<'a>>> {
     let mut document = None;
-    let mut subjects = Vec::with_capacity(treebank.len());
-    for LocatedSentence { sentence, word_lines } in treebank {
+    let mut subjects = without_evidence(treebank);
+    for Subject { sentence, own, stored, .. } in &mut subjects {
         if let Some(name) = sentence.document() {
             document = documents.numbers.get(name).copied();
         }
-        let sentences = match sentence.sent_id() {
-            Some(sent_id) => edges.sentence_named(sent_id)?.into_iter().collect(),
-            None => by_words.get(&joined(sentence.forms())).cloned().unwrap_or_default(),
-        };
-        let mut stored = None;
-        for &number in &sentences {
+        *own = Own { sentences: edges.sentences_named(&sentence.name()), document };
+        for &number in &own.sentences {
             if is_same(sentence, &edges.sentence(number)?) {
-                stored = Some(number);
+                *stored = Some(number);
             }
         }
-        subjects.push(Subject {
-            sent_id: sentence.sent_id().unwrap_or_default().to_string(),
-            words: sentence.forms().map(str::to_string).collect(),
-            heads: sentence.gold_heads().unwrap_or_default(),
-            labels: sentence.words().iter().map(|word| word.label.clone()).collect(),
-            lines: word_lines.clone(),
-            own: Own { sentences, document },
-            stored,
-        });
     }
     Ok(subjects)
 }
 
-fn numbers_by_words(edges: &TrainingEdges) -> Result<HashMap<String, Vec<u32>>> {
-    let mut numbers: HashMap<String, Vec<u32>> = HashMap::new();
-    for number in 0..edges.sentences() {
-        let words = joined(edges.sentence(number)?.words.iter().map(|word| word.form));
-        numbers.entry(words).or_default().push(number);
-    }
-    Ok(numbers)
-}
-
-fn joined<'a>(forms: impl Iterator<Item = &'a str>) -> String {
-    forms.collect::<Vec<_>>().join("\t")
+/// The sentences of a file, of which no evidence is known.
+pub(super) fn without_evidence(treebank: &[LocatedSentence]) -> Vec<Subject<'_>> {
+    let (mut numbers, mut document) = (HashMap::new(), None);
+    let mut document_of = |(at, located): (usize, &'_ LocatedSentence)| {
+        if let Some(name) = located.sentence.document() {
+            // A document without a name is another one than all before it.
+            let key = if name.is_empty() { Err(at) } else { Ok(name.to_string()) };
+            let next = numbers.len() as u32;
+            document = Some(*numbers.entry(key).or_insert(next));
+        }
+        document
+    };
+    let with_document = treebank.iter().enumerate().map(|own| (document_of(own), own.1));
+    let subjects = with_document.map(|(document, LocatedSentence { sentence, word_lines })| Subject {
+        sentence: Cow::Borrowed(sentence),
+        heads: sentence.gold_heads().unwrap_or_default(),
+        lines: Cow::Borrowed(word_lines.as_slice()),
+        document,
+        own: Own::default(),
+        stored: None,
+    });
+    subjects.collect()
 }
 
 /// Whether a sentence has the words and the tree of a training sentence.
@@ -142,9 +141,29 @@ fn is_same(sentence: &Sentence, stored: &TrainingSentence<'_>) -> bool {
         })
 }
 
-impl Subject {
+impl Subject<'_> {
+    /// How many words it has.
+    pub(super) fn len(&self) -> usize {
+        self.heads.len()
+    }
+
+    /// The `sent_id`, empty if there is none.
+    pub(super) fn sent_id(&self) -> &str {
+        self.sentence.sent_id().unwrap_or_default()
+    }
+
+    /// The form of a word.
+    pub(super) fn form(&self, word: usize) -> &str {
+        &self.sentence.words()[word - 1].form
+    }
+
+    /// The label of a word.
+    pub(super) fn label(&self, word: usize) -> &str {
+        &self.sentence.words()[word - 1].label
+    }
+
     /// The words as a sentence without annotation, to be encoded.
     pub(super) fn bare(&self) -> Sentence {
-        Sentence::from_forms(self.words.iter().cloned())
+        Sentence::from_forms(self.sentence.forms())
     }
 }

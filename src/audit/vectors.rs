@@ -64,7 +64,7 @@ impl<'a> VectorSource<'a> {
     }
 
     /// The vectors of the edges of sentences, given with their numbers. A word whose label the index leaves out has none.
-    pub(super) fn of(&self, subjects: &[(usize, &Subject)]) -> Result<Vectors> {
+    pub(super) fn of(&self, subjects: &[(usize, &Subject<'_>)]) -> Result<Vectors> {
         let (stored, new): (Vec<_>, Vec<_>) = subjects.iter().partition(|(_, subject)| subject.stored.is_some());
         let mut found = Vectors::default();
         for (at, subject) in stored {
@@ -91,10 +91,10 @@ impl<'a> VectorSource<'a> {
         Ok(found)
     }
 
-    fn add_stored(&self, found: &mut Vectors, at: usize, subject: &Subject) -> Result<()> {
+    fn add_stored(&self, found: &mut Vectors, at: usize, subject: &Subject<'_>) -> Result<()> {
         let Some(number) = subject.stored else { return Ok(()) };
         let [heads, labels] = Task::ALL.map(|task| self.edges.space(task));
-        for word in 1..=subject.words.len() {
+        for word in 1..=subject.len() {
             let Some(edge) = self.edges.edge_at(number, word)? else { continue };
             let (Some(head_row), Some(label_row)) = (heads.row(edge), labels.row(edge)) else { continue };
             found.places.push((at, word));

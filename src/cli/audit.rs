@@ -4,9 +4,10 @@ mod csv;
 mod review;
 mod text;
 
+use super::finding::Located;
 use super::machine::Machine;
 use super::progress::{bar, interrupt_flag};
-use crate::audit::{Audit, Decisions, Group, Kind, Options, Treebank, apply, html};
+use crate::audit::{Audit, DEFAULT_FOLDS, Decisions, Group, Kind, Options, Treebank, apply, html};
 use crate::bundle::Bundle;
 use crate::error::Error;
 use crate::files::write_output as write_file;
@@ -26,16 +27,19 @@ Examples:
   citree audit en.citree --top 20
   citree audit en.citree --treebank train.conllu --format csv > findings.csv
   citree audit en.citree --groups --top 50
+  citree audit en.citree --treebank train.conllu --kind inconsistent
   citree audit en.citree --treebank new.conllu --fail-above 0.4
   citree audit en.citree --treebank train.conllu --format html --output audit.html
   citree audit en.citree --treebank train.conllu --decisions decided.jsonl --review
   citree audit en.citree --apply decided.jsonl --treebank train.conllu --output mended.conllu
 
-Every gold edge of the bundle's evidence, or of FILE, is judged by the training edges most similar to it. Its own \
+Every gold edge of the bundle's evidence, or of FILE, is judged by the training edges most similar to it, by linear \
+models of the words that never saw its document (--folds), and by the guidelines of Universal Dependencies. Its own \
 sentence and document are no evidence. The score is the share of errors to expect among edges that are so \
 suspicious, as on English-EWT; other treebanks differ.
 
-With --treebank, a finding is FILE:LINE. FILE can be a treebank that the bundle was not trained on: then findings are \
+With --treebank, a finding is FILE:LINE:COLUMN, and lemmas, parts of speech and features of FILE are used; the \
+bundle's evidence has none, so FILE is judged better. FILE can be a treebank that the bundle was not trained on: then findings are \
 also where the two differ. Decided edges are not asked again, unless they were changed in another way. --apply changes \
 HEAD and DEPREL of accepted edges and no other byte, and refuses what is not a tree.
 
@@ -49,9 +53,13 @@ pub(super) struct Args {
     /// How many findings or groups to list
     #[arg(long, value_name = "N", default_value_t = 300)]
     top: usize,
-    /// Which findings to list: head, label or all
+    /// Which findings to list: head, label, inconsistent (the same two words are annotated as suggested in another
+    /// document) or all
     #[arg(long, default_value = "all", value_parser = kind)]
     kind: Wanted,
+    /// Train models of the words N times, each time without one Nth of the documents, which they then judge; 0 trains none
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_FOLDS, value_parser = folds)]
+    folds: usize,
     /// Judge punctuation too
     #[arg(long)]
     punct: bool,
@@ -74,21 +82,38 @@ pub(super) struct Args {
     #[arg(long, value_name = "DECISIONS", requires = "treebank", conflicts_with_all = ["review", "groups", "decisions"])]
     apply: Option<PathBuf>,
     /// End with status 1 if a finding has a higher score, from 0 to 1
-    #[arg(long, value_name = "SCORE")]
+    #[arg(long, value_name = "SCORE", value_parser = share)]
     fail_above: Option<f64>,
     #[command(flatten)]
     machine: Machine,
 }
 
-/// All kinds, or one.
+/// All kinds, one, or inconsistencies.
 #[derive(Clone, Copy)]
-struct Wanted(Option<Kind>);
+struct Wanted {
+    kind: Option<Kind>,
+    inconsistent: bool,
+}
 
 fn kind(name: &str) -> Result<Wanted, String> {
+    let inconsistent = name == "inconsistent";
     match name {
-        "all" => Ok(Wanted(None)),
-        _ => name.parse().map(|kind| Wanted(Some(kind))).map_err(|_| "there are head, label and all".to_string()),
+        "all" | "inconsistent" => Ok(Wanted { kind: None, inconsistent }),
+        _ => name
+            .parse()
+            .map(|kind| Wanted { kind: Some(kind), inconsistent })
+            .map_err(|_| "there are head, label, inconsistent and all".to_string()),
     }
+}
+
+fn folds(number: &str) -> Result<usize, String> {
+    let folds = number.parse().ok().filter(|folds| *folds == 0 || (2..=100).contains(folds));
+    folds.ok_or_else(|| "give 0, or a number from 2 to 100".to_string())
+}
+
+fn share(number: &str) -> Result<f64, String> {
+    let share = number.parse().ok().filter(|share| (0.0..=1.0).contains(share));
+    share.ok_or_else(|| "a score is a share from 0 to 1".to_string())
 }
 
 /// Judges a treebank, or writes decisions into it.
@@ -104,9 +129,16 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
     };
     let explainer = Bundle::open_on(&args.bundle, &device)?.explainer()?;
     let top = if args.groups { GROUPED.max(args.top) } else { args.top };
-    let options = Options { top, kind: args.kind.0, punctuation: args.punct, decisions };
+    let options = Options {
+        top,
+        kind: args.kind.kind,
+        inconsistent: args.kind.inconsistent,
+        folds: args.folds,
+        punctuation: args.punct,
+        decisions,
+    };
     let (interrupted, bar) = (interrupt_flag()?, bar("{prefix:>22} {bar:24} {pos}/{len} {eta} left")?);
-    bar.set_prefix("judging sentences");
+    bar.set_prefix("judging edges");
     let audit = explainer.audit(treebank.as_ref(), &options, &|done, all| {
         bar.set_length(all as u64);
         bar.set_position(done as u64);
@@ -144,8 +176,15 @@ fn write_report(out: &mut Vec<u8>, args: &Args, audit: &Audit, file: Option<&Pat
     let groups: Vec<Group> = if args.groups { audit.groups() } else { Vec::new() };
     let groups = &groups[..groups.len().min(args.top)];
     match (args.format.as_str(), args.groups) {
-        ("jsonl", false) => lines(out, &audit.findings),
-        ("jsonl", true) => lines(out, groups),
+        ("jsonl", false) => audit.findings.iter().try_for_each(|finding| {
+            let message = format!("{} {}", finding.title(), finding.says);
+            Ok(Located { file, message, finding }.write(out)?)
+        }),
+        ("jsonl", true) => groups.iter().try_for_each(|group| {
+            serde_json::to_writer(&mut *out, group)?;
+            out.push(b'\n');
+            Ok(())
+        }),
         ("html", false) => {
             let title = format!("Audit of {}", file.unwrap_or(&args.bundle).display());
             out.extend(html::report(audit, &title, |finding| place(finding, file)).into_bytes());
@@ -158,18 +197,10 @@ fn write_report(out: &mut Vec<u8>, args: &Args, audit: &Audit, file: Option<&Pat
     }
 }
 
-fn lines(out: &mut Vec<u8>, all: &[impl serde::Serialize]) -> anyhow::Result<()> {
-    for one in all {
-        serde_json::to_writer(&mut *out, one)?;
-        out.push(b'\n');
-    }
-    Ok(())
-}
-
-/// Where a finding is, for editors to jump to: `FILE:LINE`, or the `sent_id`.
+/// Where a finding is, for editors to jump to: `FILE:LINE:COLUMN`, or the `sent_id`.
 fn place(finding: &crate::audit::Finding, file: Option<&Path>) -> String {
     match (file, finding.line) {
-        (Some(file), Some(line)) => format!("{}:{line}", file.display()),
+        (Some(file), Some(line)) => format!("{}:{line}:{}", file.display(), finding.column),
         _ => finding.sent_id.clone(),
     }
 }

@@ -1,5 +1,6 @@
 //! `citree check`: counts a treebank, lists every problem with its line, and can write back what it read.
 
+use super::finding::Located;
 use crate::error::Error;
 use crate::treebank::{self, Finding, Problem, Sentence, Summary, write_sentence};
 use std::collections::BTreeSet;
@@ -14,15 +15,27 @@ use std::process::ExitCode;
 Examples:
   citree check dev.conllu
   citree check windows.conllu --write mended.conllu
+  citree check dev.conllu --guidelines --format jsonl
 
 Each problem is FILE:LINE:COLUMN, the column from 1 (ID) to 10 (MISC), and shows the sentence with the \
 token in brackets. A valid file is written back byte for byte; CR LF, a byte order mark and missing or \
 extra blank lines are mended; sentences that cannot be read are left out.
 
+--guidelines also lists edges that break a rule of the Universal Dependencies guidelines: those about basic \
+dependencies and UPOS that the official validator tests at level 3, by its names. `citree audit` ranks such edges \
+beside others that are probably wrong. Both write problems in the same form; in JSON lines, the counts go to the \
+standard error.
+
 Exit status: 0 no problem, 1 problems found, 2 the check could not run.")]
 pub(super) struct Args {
     /// The treebank in CoNLL-U; - is the standard input
     file: PathBuf,
+    /// Check edges by the guidelines of Universal Dependencies too
+    #[arg(long)]
+    guidelines: bool,
+    /// How to write problems: text or jsonl
+    #[arg(long, default_value = "text", value_parser = ["text", "jsonl"])]
+    format: String,
     /// Write back what was read, replacing OUT only when all is well written; - is the standard output
     #[arg(long, value_name = "OUT")]
     write: Option<PathBuf>,
@@ -37,7 +50,12 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
         if taken { Box::new(std::io::stderr()) } else { Box::new(std::io::stdout().lock()) };
     let mut remedies = BTreeSet::new();
     let reported = |source| Error::Io { path: "the report".into(), source };
-    let summary = treebank::check(reader, |finding| match finding {
+    let lines = args.format == "jsonl";
+    let summary = treebank::check(reader, args.guidelines, |finding| match finding {
+        Finding::Problem(problem) if lines => {
+            let message = format!("{}, but {}", problem.found, problem.expected);
+            Located { file: Some(&args.file), message, finding: problem }.write(&mut report).map_err(reported)
+        }
         Finding::Problem(problem) => {
             let new = remedies.insert(problem.remedy);
             write_problem(&mut report, &args.file, &problem, new).map_err(reported)
@@ -49,6 +67,9 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
     })?;
     if let Some(output) = output {
         output.finish()?;
+    }
+    if lines {
+        report = Box::new(std::io::stderr());
     }
     write_summary(&mut report, &summary)?;
     Ok(ExitCode::from(u8::from(summary.problems > 0)))

@@ -12,6 +12,7 @@ mod evidence;
 mod explain;
 mod export;
 mod fetch;
+mod finding;
 mod index;
 mod info;
 mod input;

@@ -48,8 +48,13 @@ impl TrainingEdges {
 
     /// The number of the training sentence with a `sent_id`; the first one if it repeats.
     pub(crate) fn sentence_named(&self, sent_id: &str) -> Result<Option<u32>> {
-        let named = (!sent_id.is_empty()).then(|| self.index().sources_of(sent_id.as_bytes(), TrainingSentence::key));
-        Ok(named.and_then(|numbers| numbers.first().copied()))
+        Ok(self.sentences_named(sent_id).first().copied())
+    }
+
+    /// The numbers of all training sentences with a `sent_id`, or with a name made of their words.
+    pub(crate) fn sentences_named(&self, name: &str) -> Vec<u32> {
+        let named = (!name.is_empty()).then(|| self.index().sources_of(name.as_bytes(), TrainingSentence::key));
+        named.unwrap_or_default()
     }
 
     fn lookup(&self) -> Result<&SentenceLookup> {

@@ -3,6 +3,7 @@
 mod answers;
 mod arcs;
 mod citations;
+mod frame;
 mod layout;
 mod panel;
 mod rows;
@@ -15,6 +16,7 @@ mod wording;
 
 use super::wording::count;
 use super::{Answer, Explanation};
+pub(crate) use frame::Frame;
 #[cfg(feature = "lab")]
 pub(crate) use layout::{runs_right_to_left, text_width};
 #[cfg(feature = "lab")]
@@ -23,10 +25,11 @@ pub(crate) use tree::Tree;
 pub(crate) use wording::escape;
 use wording::isolated;
 
-const STYLE: &str = include_str!("html/page.css");
-const SCRIPT: &str = include_str!("html/page.js");
-/// The SHA-256 of the script. The content security policy allows this script only, whatever text a treebank contains.
-const SCRIPT_HASH: &str = "/H+6Y3qUSyapsRQhuCflBK5NxDHmOOTFBLq89mk+FVI=";
+const FRAME: Frame = Frame {
+    style: include_str!("html/page.css"),
+    script: include_str!("html/page.js"),
+    script_hash: "/H+6Y3qUSyapsRQhuCflBK5NxDHmOOTFBLq89mk+FVI=",
+};
 
 /// The link targets of the edges of a drawing.
 #[derive(Clone, Copy, Debug)]
@@ -45,22 +48,8 @@ enum Links<'a> {
 pub fn report(answers: &[Answer], title: &str) -> String {
     let sentence = |(answer, place): (&Answer, usize)| sentence(&answer.explanation, place, &answers::answers(answer));
     let sentences: String = answers.iter().zip(1..).map(sentence).collect();
-    whole(&answers.iter().map(|answer| &answer.explanation).collect::<Vec<_>>(), &sentences, title)
-}
-
-fn whole(explanations: &[&Explanation], sentences: &str, title: &str) -> String {
-    let title = escape(title);
-    format!(
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; \
-         script-src 'sha256-{SCRIPT_HASH}'; base-uri 'none'; form-action 'none'\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta name=\"generator\" content=\"citree {}\">\n<title>{title}</title>\n\
-         <style>\n{STYLE}</style>\n<script>{SCRIPT}</script>\n</head>\n<body>\n<header>\n<h1 dir=\"auto\">{title}</h1>\n\
-         {}</header>\n<main>\n{sentences}</main>\n</body>\n</html>\n",
-        env!("CARGO_PKG_VERSION"),
-        summary(explanations),
-    )
+    let explanations: Vec<&Explanation> = answers.iter().map(|answer| &answer.explanation).collect();
+    FRAME.page(title, &summary(&explanations), &sentences)
 }
 
 /// The tree of an explained sentence as an SVG file that needs no other.

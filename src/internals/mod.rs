@@ -4,10 +4,12 @@ mod kernels;
 mod modes;
 mod speeds;
 
+pub use crate::audit::words::{CrossFitted, CrossFittedEdge};
 pub use kernels::{Kernel, kernels};
 pub use modes::{BothModes, heads_in_both_modes, labels_in_both_modes};
 pub use speeds::{Prepared, bert_speeds};
 
+use crate::audit::Treebank;
 use crate::bundle::Bundle;
 use crate::config::System;
 use crate::edge::edge_vectors;
@@ -80,6 +82,11 @@ pub fn total(
 /// The rows and records behind the training edges of a bundle.
 pub fn index(edges: &TrainingEdges) -> &Index {
     edges.index()
+}
+
+/// What models of the words that never saw a document say about its edges; `None` if the treebank is too small.
+pub fn cross_fitted(treebank: &Treebank, folds: usize) -> Result<Option<CrossFitted>> {
+    treebank.cross_fitted(folds)
 }
 
 /// Splits lines of text into words as learned from these sentences.

@@ -1,5 +1,6 @@
 //! Checks a whole treebank: counts its contents and reports every problem.
 
+use super::guidelines::breaches;
 use super::problem::Problem;
 use super::reader::{Reader, tree_problems};
 use super::sentence::Sentence;
@@ -41,16 +42,22 @@ pub(crate) enum Finding {
 }
 
 /// Checks a treebank and reports every problem, trees included, and every readable sentence. Memory does not grow with
-/// the file. Stops early only if the file cannot be read or `report` fails.
+/// the file. Stops early only if the file cannot be read or `report` fails. With `guidelines`, an edge that breaks a rule of
+/// the Universal Dependencies guidelines is a problem too.
 pub(crate) fn check<R: BufRead>(
     mut reader: Reader<R>,
+    guidelines: bool,
     mut report: impl FnMut(Finding) -> Result<()>,
 ) -> Result<Summary> {
     let mut summary = Summary::default();
     while let Some(block) = reader.next_parsed()? {
         let mut problems = block.problems;
         if let Some(sentence) = &block.sentence {
-            problems.extend(tree_problems(sentence, &block.word_lines, false));
+            let faults = tree_problems(sentence, &block.word_lines, false);
+            if guidelines && faults.is_empty() {
+                problems.extend(broken_rules(sentence, &block.word_lines));
+            }
+            problems.extend(faults);
             summary.add(sentence);
         } else if problems.iter().any(|problem| !problem.handled) {
             summary.refused_sentences += 1;
@@ -61,6 +68,24 @@ pub(crate) fn check<R: BufRead>(
         block.sentence.into_iter().map(Finding::Sentence).try_for_each(&mut report)?;
     }
     Ok(summary)
+}
+
+/// The rules of the guidelines that a sentence breaks, as problems.
+fn broken_rules(sentence: &Sentence, word_lines: &[u64]) -> Vec<Problem> {
+    let shown: Vec<(u64, &str)> = word_lines.iter().copied().zip(sentence.forms()).collect();
+    let problem = |breach: super::Breach| {
+        let word = &sentence.words()[breach.word - 1];
+        let found = match (breach.column(), word.head) {
+            (7, Some(head)) => format!("HEAD is {head}"),
+            _ => format!("DEPREL is {}", word.label),
+        };
+        let expected = format!("{} ({})", breach.message, breach.rule);
+        let mut problem = Problem::handled(word_lines[breach.word - 1], breach.column(), found, expected)
+            .remedy("correct the edge or UPOS; https://universaldependencies.org/validation-rules.html has the rules");
+        problem.show(&shown);
+        problem
+    };
+    breaches(sentence).into_iter().map(problem).collect()
 }
 
 impl Summary {
@@ -86,7 +111,7 @@ mod tests {
 
     fn checked(text: &str) -> (Summary, Vec<String>, usize) {
         let (mut problems, mut sentences) = (Vec::new(), 0);
-        let summary = check(Reader::new(text.as_bytes(), "x"), |finding| {
+        let summary = check(Reader::new(text.as_bytes(), "x"), false, |finding| {
             match finding {
                 Finding::Problem(problem) => problems.push(problem.to_string()),
                 Finding::Sentence(_) => sentences += 1,

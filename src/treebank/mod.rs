@@ -6,6 +6,7 @@
 mod block;
 #[cfg(feature = "cli")]
 mod check;
+mod guidelines;
 mod id;
 mod lines;
 mod problem;
@@ -18,6 +19,7 @@ mod writer;
 
 #[cfg(feature = "cli")]
 pub(crate) use check::{Finding, Summary, check};
+pub(crate) use guidelines::{Breach, breaches};
 pub use problem::Problem;
 pub(crate) use reader::LocatedSentence;
 #[cfg(feature = "cli")]
@@ -25,5 +27,5 @@ pub(crate) use reader::open;
 pub use reader::{Reader, read_all, read_trees};
 pub use sentence::{MultiwordToken, Sentence, Word};
 pub(crate) use text::Splits;
-pub(crate) use tree::tree_faults;
+pub(crate) use tree::{crossed, tree_faults};
 pub use writer::write_sentence;

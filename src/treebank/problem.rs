@@ -1,5 +1,6 @@
 //! One flaw of a treebank file: its place, what was found and expected, the sentence around it, and a remedy.
 
+use serde::Serialize;
 use std::fmt;
 
 /// The ten columns in order. A problem's `column` counts from 1.
@@ -12,7 +13,7 @@ const TOKENS_AROUND: usize = 8;
 const TOKEN_WIDTH: usize = 40;
 
 /// One flaw of a treebank file.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Problem {
     /// The line number, from 1.
     pub line: u64,

@@ -1,4 +1,4 @@
-//! Checks whether heads form a tree with a single root, and reports why not.
+//! Checks whether heads form a tree with a single root, and reports why not; finds crossed edges.
 
 /// A reason why heads are not a tree with a single root. Words are ids, from 1.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,9 +51,26 @@ fn cycle_through(word: usize, heads: &[usize]) -> TreeFault {
     TreeFault::Cycle(cycle)
 }
 
+/// Which edges are crossed: a word between the two words of the edge has its head outside of them. `heads[i]` is the head
+/// of word `i + 1`. Edges from ROOT are never crossed.
+pub(crate) fn crossed(heads: &[usize]) -> Vec<bool> {
+    let is_crossed = |(&head, word): (&usize, usize)| {
+        let (first, last) = (head.min(word), head.max(word));
+        head != 0 && (first + 1..last).any(|between| !(first..=last).contains(&heads[between - 1]))
+    };
+    heads.iter().zip(1..).map(is_crossed).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_edge_is_crossed_if_a_word_below_it_has_its_head_elsewhere() {
+        assert_eq!(crossed(&[2, 0, 2, 3]), [false; 4]);
+        assert_eq!(crossed(&[3, 4, 0, 3]), [true, true, false, false]);
+        assert_eq!(crossed(&[0, 4, 1, 1]), [false, true, true, false]);
+    }
 
     #[test]
     fn a_tree_has_no_faults() {

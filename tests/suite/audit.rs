@@ -82,13 +82,22 @@ fn planted() -> (Sandbox, HashSet<(String, u64)>) {
     (sandbox, planted)
 }
 
-/// Checks that far more planted errors are among the first 40 findings than by chance, which would be one of 40 errors in
-/// three audits.
+/// How many of the first 40 findings are planted errors.
+fn planted_in(findings: &[Value], planted: &HashSet<(String, u64)>) -> usize {
+    findings.iter().take(40).filter(|finding| planted.contains(&place(finding))).count()
+}
+
+/// Checks that many planted errors are among the first 40 findings, and that the same findings in random order would not
+/// pass.
 fn has_planted(findings: &[Value], planted: &HashSet<(String, u64)>, least: usize) {
-    let found = findings.iter().filter(|finding| planted.contains(&place(finding))).count();
-    assert!(found >= least, "{found} of {} findings are planted", findings.len());
+    let found = planted_in(findings, planted);
+    assert!(found >= least, "{found} of the first 40 findings are planted");
     let scores: Vec<f64> = findings.iter().map(|finding| finding["score"].as_f64().unwrap()).collect();
     assert!(scores.is_sorted_by(|a, b| a >= b) && scores.iter().all(|score| (0.0..=1.0).contains(score)));
+    let (mut draws, mut random) = (Draws(5), findings.to_vec());
+    (1..random.len()).for_each(|at| random.swap(at, draws.below(at + 1)));
+    let by_chance = planted_in(&random, planted);
+    assert!(by_chance * 2 < least, "{by_chance} of 40 findings in random order are planted, of {}", random.len());
 }
 
 #[test]
@@ -96,23 +105,25 @@ fn planted_errors_are_found_first() {
     let (sandbox, planted) = planted();
     let edges: usize = starter::train().iter().map(|sentence| sentence.words().len()).sum();
     assert!(edges > 5000, "40 findings have 0.3 errors by chance");
-    let own = findings(&sandbox, &["--top", "40"]);
-    has_planted(&own, &planted, 5);
-    // The same treebank as a file, with lines.
-    let of_file = findings(&sandbox, &["--top", "40", "--treebank", "train.conllu"]);
-    assert_eq!(own.iter().map(place).collect::<Vec<_>>(), of_file.iter().map(place).collect::<Vec<_>>());
+    // By forms alone, without models of the words, and as a file that has parts of speech, with lines.
+    has_planted(&findings(&sandbox, &["--top", "5000"]), &planted, 20);
+    has_planted(&findings(&sandbox, &["--top", "5000", "--folds", "0"]), &planted, 5);
+    let of_file = findings(&sandbox, &["--top", "5000", "--treebank", "train.conllu"]);
+    has_planted(&of_file, &planted, 25);
     let text = std::fs::read_to_string(sandbox.path("train.conllu")).unwrap();
     let lines: Vec<&str> = text.lines().collect();
     for finding in &of_file {
         let line = lines[finding["line"].as_u64().unwrap() as usize - 1];
         let columns: Vec<&str> = line.split('\t').collect();
         assert_eq!((columns[0], columns[7]), (&*finding["dependent"].to_string(), finding["label"].as_str().unwrap()));
+        let wrong = if finding["kind"] == "head" { 7 } else { 8 };
+        assert_eq!((&finding["file"], &finding["column"]), (&"train.conllu".into(), &wrong.into()));
     }
     // Other errors, which the model was not trained on. Their sentences have to be encoded.
     let mut sentences = starter::train();
     let others = plant(&mut sentences, 11);
     sandbox.write_treebank("other.conllu", &sentences);
-    has_planted(&findings(&sandbox, &["--top", "40", "--treebank", "other.conllu"]), &others, 8);
+    has_planted(&findings(&sandbox, &["--top", "5000", "--treebank", "other.conllu"]), &others, 25);
 }
 
 #[test]
@@ -188,6 +199,68 @@ fn decided_edges_are_not_asked_again_and_only_accepted_ones_change_in_the_treeba
 }
 
 #[test]
+fn decisions_survive_a_kill() {
+    use std::io::Write;
+    let (sandbox, _) = planted();
+    let audit = ["--top", "5", "--folds", "0", "--decisions", "decided.jsonl"];
+    let before = findings(&sandbox, &audit);
+    let review = [&["audit", "en.citree", "--review"], &audit[..]].concat();
+    let pipe = std::process::Stdio::piped;
+    let mut child = sandbox.command(&review).stdin(pipe()).stdout(pipe()).spawn().unwrap();
+    let mut answers = child.stdin.take().unwrap();
+    answers.write_all(b"k\nk\n").unwrap();
+    let decided = || std::fs::read_to_string(sandbox.path("decided.jsonl")).unwrap_or_default().lines().count();
+    for _ in 0..600 {
+        if decided() == 2 {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(100));
+    }
+    // The review still waits for the third answer.
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(decided(), 2);
+    let after = findings(&sandbox, &audit);
+    let places = |findings: &[Value]| findings.iter().map(place).collect::<Vec<_>>();
+    assert_eq!(places(&after)[..3], places(&before)[2..]);
+}
+
+#[test]
+fn an_inconsistency_has_the_same_words_annotated_as_suggested_elsewhere() {
+    let (sandbox, _) = planted();
+    let all = findings(&sandbox, &["--top", "5000"]);
+    let inconsistent = findings(&sandbox, &["--top", "5000", "--kind", "inconsistent"]);
+    let same = |finding: &&Value| finding["same_words_as_suggested"].as_u64().unwrap() > 0;
+    assert_eq!(all.iter().filter(same).cloned().collect::<Vec<_>>(), inconsistent);
+    assert!(!inconsistent.is_empty() && inconsistent.len() < all.len(), "{} of {}", inconsistent.len(), all.len());
+}
+
+#[test]
+fn an_edge_that_breaks_a_rule_is_found_by_check_and_by_audit_at_the_same_place() {
+    let (sandbox, _) = planted();
+    let mut sentences = starter::train();
+    let sentence = sentences.iter_mut().find(|own| own.words().iter().any(|word| word.label == "det")).unwrap();
+    let word = 1 + sentence.words().iter().position(|word| word.label == "det").unwrap();
+    sentence.words_mut()[word - 1].label = "nummod".to_string();
+    let sent_id = sentence.sent_id().unwrap().to_string();
+    sandbox.write_treebank("wrong.conllu", &sentences);
+    let checked = run(&sandbox, &["check", "wrong.conllu", "--guidelines", "--format", "jsonl"], 1);
+    let problem: Value = serde_json::from_str(checked.lines().next().unwrap()).unwrap();
+    let first = findings(&sandbox, &["--top", "1", "--treebank", "wrong.conllu"]).remove(0);
+    assert_eq!(place(&first), (sent_id, word as u64));
+    assert_eq!(first["rule"], "rel-upos-nummod");
+    for field in ["file", "line", "column"] {
+        assert_eq!(first[field], problem[field], "{field}");
+    }
+    assert!(problem["message"].as_str().unwrap().contains("nummod is not for DET"), "{problem}");
+    let text = run(&sandbox, &["check", "wrong.conllu", "--guidelines"], 1);
+    let listed = text.lines().next().unwrap().split(": ").next().unwrap();
+    let audited = run(&sandbox, &["audit", "en.citree", "--top", "1", "--treebank", "wrong.conllu"], 0);
+    assert!(audited.starts_with(&format!("{listed}: ")), "{listed}\n{audited}");
+    run(&sandbox, &["check", "wrong.conllu"], 0);
+}
+
+#[test]
 fn groups_join_findings_and_all_formats_have_them() {
     let (sandbox, _) = planted();
     let lines = run(&sandbox, &["audit", "en.citree", "--groups", "--format", "jsonl", "--top", "5000"], 0);
@@ -212,7 +285,9 @@ fn a_treebank_can_fail_by_a_score_and_wrong_requests_say_what_to_do() {
         (&["--apply", "none.jsonl", "--treebank", "train.conllu"][..], "no such file of decisions"),
         (&["--apply", "none.jsonl"], "--treebank"),
         (&["--review"], "--decisions"),
-        (&["--kind", "word"], "head, label and all"),
+        (&["--kind", "word"], "head, label, inconsistent and all"),
+        (&["--fail-above", "7"], "a share from 0 to 1"),
+        (&["--folds", "1"], "0, or a number from 2"),
     ] {
         let output = sandbox.citree(&[&["audit", "en.citree"], arguments].concat());
         assert_eq!(output.status.code(), Some(2));

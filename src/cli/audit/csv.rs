@@ -8,7 +8,7 @@ use std::path::Path;
 /// Writes a row for each finding.
 pub(super) fn findings(out: &mut impl Write, findings: &[Finding], file: Option<&Path>) -> anyhow::Result<()> {
     let names = "place,sent_id,dependent,form,head,head_form,label,kind,suggested_head,suggested_head_form,\
-                 suggested_label,score,says,text";
+                 suggested_label,score,rule,says,text";
     writeln!(out, "{names}")?;
     for finding in findings {
         let cells = [
@@ -24,6 +24,7 @@ pub(super) fn findings(out: &mut impl Write, findings: &[Finding], file: Option<
             finding.form(finding.suggested_head).to_string(),
             finding.suggested_label.clone(),
             format!("{:.4}", finding.score),
+            finding.rule.clone().unwrap_or_default(),
             finding.says.clone(),
             finding.text(),
         ];

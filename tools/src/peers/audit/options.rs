@@ -6,16 +6,18 @@ use std::path::PathBuf;
 
 /// The help text.
 pub const USAGE: &str = "\
-usage: cargo xtask peers audit --bundle BUNDLE --treebank FILE --corrections FILE --sentences FILE
+usage: cargo xtask peers audit --bundle BUNDLE --treebank FILE --corrections FILE --sentences FILE [--plot FILE]
 
-Measures how many of the first findings were corrected in a later release of the treebank, beside chance, the
-variation-nuclei method and the edges that the bundle's own parser sees otherwise.
+Measures how many of the first findings were corrected in a later release of the treebank, beside chance, models of the
+words trained on the rest, confident learning by these (pip install cleanlab), the variation-nuclei method and the edges
+that the bundle's own parser sees otherwise.
 
   --bundle BUNDLE     a bundle trained on the treebank, with an index
   --treebank FILE     the treebank that was corrected later
   --corrections FILE  tab-separated: sent_id, word, form, head, label, later head, later label, kind; only the kinds
                       head and label are errors
   --sentences FILE    the sent_id of every sentence that was compared, one a line
+  --plot FILE         draw precision by depth, as SVG
 ";
 
 /// What to measure.
@@ -25,6 +27,7 @@ pub struct Options {
     pub treebank: PathBuf,
     pub corrections: PathBuf,
     pub sentences: PathBuf,
+    pub plot: Option<PathBuf>,
     /// The options as given, for the heading of the report.
     pub given: String,
 }
@@ -38,6 +41,7 @@ impl Options {
             treebank: none(),
             corrections: none(),
             sentences: none(),
+            plot: None,
             given: arguments.join(" "),
         };
         for given in given(arguments, USAGE) {
@@ -47,6 +51,7 @@ impl Options {
                 "--treebank" => &mut options.treebank,
                 "--corrections" => &mut options.corrections,
                 "--sentences" => &mut options.sentences,
+                "--plot" => options.plot.insert(none()),
                 _ => return Err(given.unknown()),
             };
             *place = PathBuf::from(given.value);
