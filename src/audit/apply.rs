@@ -3,7 +3,7 @@
 use super::{Decision, Decisions, Verdict};
 use crate::error::{Error, Result};
 use crate::treebank::{LocatedSentence, Reader, Sentence, tree_faults};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 
 /// A treebank after decisions were written into it.
@@ -30,8 +30,16 @@ pub fn apply(treebank: &[u8], name: &Path, decisions: &Decisions) -> Result<Appl
     }
     let mut edits = BTreeMap::new();
     let (mut changed, mut unchanged, mut stale) = (0, 0, 0);
+    let mut seen = HashSet::new();
     for LocatedSentence { sentence, word_lines } in Reader::new(treebank, name).located_trees()? {
+        if let Some(again) = sentence.sent_id().filter(|sent_id| seen.contains(*sent_id)) {
+            let message = format!("two sentences are called {again}, and decisions name one of them; rename one");
+            return Err(Error::Audit { message });
+        }
         let own = sentence.sent_id().and_then(|sent_id| of_sentences.remove(sent_id)).unwrap_or_default();
+        if let Some(decided) = own.first() {
+            seen.insert(decided.sent_id.clone());
+        }
         let mut heads = sentence.gold_heads().unwrap_or_default();
         let before = edits.len();
         for decision in own {
@@ -172,6 +180,15 @@ mod tests {
         ];
         let Applied { text, changed, unchanged, stale } = applied(&decisions).unwrap();
         assert_eq!((text.as_slice(), changed, unchanged, stale), (TREEBANK.as_bytes(), 0, 1, 2));
+    }
+
+    #[test]
+    fn a_decision_about_one_of_two_sentences_of_a_name_is_refused() {
+        let mut all = Decisions::default();
+        all.add(decided(1, "do", (3, "aux"), Verdict::Accept, (3, "aux:pass")));
+        let twice = format!("{TREEBANK}\n\n{}", TREEBANK.trim_start_matches('\u{feff}'));
+        let message = apply(twice.as_bytes(), Path::new("x.conllu"), &all).unwrap_err().to_string();
+        assert!(message.contains("two sentences are called a"), "{message}");
     }
 
     #[test]

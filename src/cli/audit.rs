@@ -118,8 +118,16 @@ fn share(number: &str) -> Result<f64, String> {
 
 /// Judges a treebank, or writes decisions into it.
 pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
+    let in_place = args.apply.is_some();
+    let inputs = [args.treebank.as_ref().filter(|_| !in_place), args.decisions.as_ref(), args.apply.as_ref()];
+    if let Some(input) = inputs.into_iter().flatten().find(|input| is_same_file(input, &args.output)) {
+        anyhow::bail!("--output {} is what is read here; write to another file", input.display());
+    }
     if let Some(decisions) = &args.apply {
         return run_apply(&args, decisions);
+    }
+    if let Some(missing) = args.decisions.as_ref().filter(|file| !args.review && !file.exists()) {
+        writeln!(std::io::stderr(), "{}: there is no such file, so nothing was decided before", missing.display())?;
     }
     let device = args.machine.start()?;
     let decisions = args.decisions.as_deref().map(Decisions::read).transpose()?.unwrap_or_default();
@@ -214,12 +222,18 @@ fn run_apply(args: &Args, decisions: &Path) -> anyhow::Result<ExitCode> {
     write_output(&args.output, &applied.text)?;
     writeln!(
         std::io::stderr(),
-        "changed {} edges; {} decisions change nothing, {} are about edges that are not there any more",
+        "changed {} edge{}; {} decisions change nothing, {} are about edges that are not there any more",
         applied.changed,
+        if applied.changed == 1 { "" } else { "s" },
         applied.unchanged,
         applied.stale
     )?;
     Ok(ExitCode::SUCCESS)
+}
+
+fn is_same_file(one: &Path, other: &Path) -> bool {
+    let whole = [one, other].map(|file| file.canonicalize().ok());
+    whole[0].is_some() && whole[0] == whole[1]
 }
 
 fn read(file: &Path) -> anyhow::Result<Vec<u8>> {

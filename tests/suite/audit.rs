@@ -226,6 +226,39 @@ fn decisions_survive_a_kill() {
 }
 
 #[test]
+fn nothing_that_is_read_is_overwritten_and_decisions_of_others_stay() {
+    let (sandbox, _) = planted();
+    let theirs = "{\"sent_id\":\"theirs\",\"dependent\":1,\"form\":\"x\",\"head\":0,\"label\":\"root\",\
+                  \"decision\":\"keep\",\"new_head\":0,\"new_label\":\"root\"}\n";
+    std::fs::write(sandbox.path("decided.jsonl"), theirs).unwrap();
+    let treebank = std::fs::read(sandbox.path("train.conllu")).unwrap();
+    for input in [
+        &["--treebank", "train.conllu", "--output", "./train.conllu"][..],
+        &["--decisions", "decided.jsonl", "--output", "decided.jsonl"],
+        &["--apply", "decided.jsonl", "--treebank", "train.conllu", "--output", "decided.jsonl"],
+    ] {
+        let output = sandbox.citree(&[&["audit", "en.citree"], input].concat());
+        assert_eq!(output.status.code(), Some(2), "{input:?}");
+        assert!(stderr(&output).contains("write to another file"), "{}", stderr(&output));
+    }
+    assert_eq!(std::fs::read(sandbox.path("train.conllu")).unwrap(), treebank);
+    assert_eq!(std::fs::read_to_string(sandbox.path("decided.jsonl")).unwrap(), theirs);
+
+    // Somebody appends a decision while another one is asked.
+    use std::io::{Read, Write};
+    let review = ["audit", "en.citree", "--review", "--top", "1", "--folds", "0", "--decisions", "decided.jsonl"];
+    let pipe = std::process::Stdio::piped;
+    let mut child = sandbox.command(&review).stdin(pipe()).stdout(pipe()).spawn().unwrap();
+    child.stdout.as_mut().unwrap().read_exact(&mut [0; 8]).unwrap();
+    let mut file = std::fs::OpenOptions::new().append(true).open(sandbox.path("decided.jsonl")).unwrap();
+    file.write_all(theirs.replace("theirs", "more").as_bytes()).unwrap();
+    child.stdin.take().unwrap().write_all(b"k\n").unwrap();
+    assert!(child.wait_with_output().unwrap().status.success());
+    let decided = std::fs::read_to_string(sandbox.path("decided.jsonl")).unwrap();
+    assert!(decided.lines().count() == 3 && decided.contains("\"more\""), "{decided}");
+}
+
+#[test]
 fn an_inconsistency_has_the_same_words_annotated_as_suggested_elsewhere() {
     let (sandbox, _) = planted();
     let all = findings(&sandbox, &["--top", "5000"]);

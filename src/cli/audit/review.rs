@@ -9,7 +9,6 @@ const KEYS: &str = "a accept   k keep   o HEAD LABEL other   s skip   q quit   (
 
 /// Goes through findings and saves the decisions.
 pub(super) fn run(findings: &[Finding], file: Option<&Path>, path: &Path) -> anyhow::Result<()> {
-    let mut decisions = Decisions::read(path)?;
     let mut answers = std::io::stdin().lock().lines();
     let mut out = std::io::stdout().lock();
     for (finding, number) in findings.iter().zip(1..) {
@@ -25,6 +24,8 @@ pub(super) fn run(findings: &[Finding], file: Option<&Path>, path: &Path) -> any
             let Some(answer) = answers.next().transpose()? else { return Ok(()) };
             match parse(answer.trim(), finding) {
                 Ok(Answer::Decided(decision)) => {
+                    // Read again, because others may have added decisions meanwhile.
+                    let mut decisions = Decisions::read(path)?;
                     decisions.add(*decision);
                     decisions.write(path)?;
                     break;
