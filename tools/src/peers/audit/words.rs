@@ -42,7 +42,10 @@ pub fn cleanlab(words: &CrossFitted) -> anyhow::Result<Vec<Place>> {
     let probabilities: Vec<u8> = all.flat_map(|own| own.to_le_bytes()).collect();
     std::fs::write(folder.path().join("labels.u32"), labels)?;
     std::fs::write(folder.path().join("probabilities.f32"), probabilities)?;
-    let text = torch::run(Command::new(PYTHON).args(["-c", SCRIPT]).arg(folder.path()))?;
+    // A script in a folder of its own imports nothing from the current one.
+    let script = folder.path().join("rank.py");
+    std::fs::write(&script, SCRIPT)?;
+    let text = torch::run(Command::new(PYTHON).arg(script).arg(folder.path()))?;
     let mut found = Vec::new();
     for line in text.lines() {
         let number: usize = line.parse().with_context(|| format!("cleanlab wrote {line}"))?;
