@@ -6,7 +6,7 @@ use crate::explain::html::{Frame, escape};
 const FRAME: Frame = Frame {
     style: include_str!("html/page.css"),
     script: include_str!("html/page.js"),
-    script_hash: "asmTOvQjpofSolOfng8v9LDPfr1kNKVl7ygkIZE3tH4=",
+    script_hash: "Y5SNIy5XEL9Dk4hsdB9e9Kvik4Q4BOs0BMKk1DCIuaA=",
 };
 const KEYS: &str = "<kbd>j</kbd> <kbd>k</kbd> next and previous, <kbd>a</kbd> accept, <kbd>x</kbd> keep as it is, \
                     <kbd>o</kbd> other head and label, <kbd>n</kbd> note, <kbd>s</kbd> save decisions";

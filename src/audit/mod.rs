@@ -34,7 +34,6 @@ use same_words::SameWords;
 use score::NEIGHBORS;
 use std::path::Path;
 use subject::{Documents, Subject};
-use words::CrossFitted;
 
 /// The label of punctuation, whose heads follow from those of other words.
 const PUNCT: &str = "punct";
@@ -49,11 +48,6 @@ impl Treebank {
     /// Reads CoNLL-U. Every sentence must be a tree. `name` is the file name in messages.
     pub fn read(conllu: &[u8], name: &Path) -> Result<Self> {
         Ok(Self(Reader::new(conllu, name).located_trees()?))
-    }
-
-    /// What models of the words say about it; `None` if it is too small.
-    pub(crate) fn cross_fitted(&self, folds: usize) -> Result<Option<CrossFitted>> {
-        CrossFitted::new(&subject::without_evidence(&self.0), folds)
     }
 }
 

@@ -105,7 +105,9 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
         let gone = explainer.sentences_named(&names(&args.without)?)?;
         let fewer = explainer.without(|number| gone.contains(&number))?;
         whole = Some(std::mem::replace(&mut explainer, fewer));
-        writeln!(std::io::stderr(), "left out {} of {} training sentences", gone.len(), explainer.edges().sentences())?;
+        let meant = meant(&args.without, &explainer);
+        let sentences = explainer.edges().sentences();
+        writeln!(std::io::stderr(), "left out {} of {sentences} training sentences{meant}", gone.len())?;
     }
     let count = args.count.map_or_else(|| explainer.rule().citations(), |count| count as usize);
     let mut options = Options { count, by: args.by.clone(), words: args.edge.clone(), below: args.below };
@@ -196,6 +198,18 @@ fn names(without: &[String]) -> anyhow::Result<Vec<String>> {
         }
     }
     Ok(names)
+}
+
+/// What names stand for that are not those of sentences, because a name can be that of a file, a treebank and sentences.
+fn meant(without: &[String], explainer: &Explainer) -> String {
+    let meant = |name: &&String| match Path::new(name.as_str()).is_file() {
+        true => Some(format!("; {name} is a file of names")),
+        false if explainer.edges().treebanks().any(|own| own == name.as_str()) => {
+            Some(format!("; {name} is a treebank"))
+        }
+        false => None,
+    };
+    without.iter().filter_map(|name| meant(&name)).collect()
 }
 
 /// The answer about each sentence; none about one without words.

@@ -368,12 +368,24 @@ fn a_page_is_decided_by_keyboard_and_its_decisions_are_not_asked_again() {
     assert_eq!(browser.text("#status"), "3 of 4 decided");
     browser.press("s");
     browser.wait_for("window.saved");
+    assert_eq!(browser.text("#status"), "3 of 4 decided");
     let saved = browser.run("return window.saved");
     sandbox.write("decided.jsonl", saved.as_str().unwrap());
     let decided: Vec<Value> = saved.as_str().unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let verdicts: Vec<&str> = decided.iter().map(|one| one["decision"].as_str().unwrap()).collect();
     assert_eq!(verdicts, ["accept", "keep", "other"]);
     assert_eq!((&decided[2]["new_label"], &decided[2]["note"]), (&"dep".into(), &"hm".into()));
+    // What is typed is not dropped: a note needs a decision, and an edge is one when the field is left.
+    ["j", "n", "z"].iter().for_each(|key| browser.press(key));
+    browser.press(ENTER);
+    browser.press("s");
+    browser.wait_for("document.querySelector('#status').textContent.includes('not saved: a note without a decision')");
+    browser.press("o");
+    format!("{} dep", before[3]["head"]).chars().for_each(|key| browser.press(&key.to_string()));
+    browser.run("window.saved = ''");
+    browser.click("#save");
+    browser.wait_for("window.saved.split('\\n').length === 5");
+    assert_eq!(browser.text("#status"), "4 of 4 decided");
     let after = findings(&sandbox, &["--top", "2", "--decisions", "decided.jsonl"]);
     assert_eq!(after.iter().map(place).collect::<Vec<_>>(), before[3..].iter().map(place).collect::<Vec<_>>());
 }

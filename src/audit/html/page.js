@@ -22,6 +22,10 @@ document.addEventListener("DOMContentLoaded", () => {
 
   function decide(finding, decision, head, label) {
     const { sentId, dependent, form, head: oldHead, label: oldLabel } = finding.dataset;
+    if (!sentId) {
+      shownIn(finding, ".verdict").textContent = "its sentence has no sent_id, so a decision could not be found again";
+      return;
+    }
     decided.set(finding, {
       sent_id: sentId,
       dependent: Number(dependent),
@@ -54,6 +58,8 @@ document.addEventListener("DOMContentLoaded", () => {
   };
 
   function save() {
+    // A note is kept with a decision only.
+    const lost = findings.filter((finding) => shownIn(finding, ".note").value.trim() && !decided.has(finding));
     const lines = [...decided.values()].map((one) => {
       const { note, ...rest } = one;
       return JSON.stringify(note ? one : rest) + "\n";
@@ -62,7 +68,12 @@ document.addEventListener("DOMContentLoaded", () => {
     link.href = URL.createObjectURL(new Blob(lines, { type: "application/jsonl" }));
     link.download = "decisions.jsonl";
     link.click();
-    unsaved = false;
+    unsaved = lost.length > 0;
+    count();
+    if (lost.length) {
+      status.textContent += `; not saved: ${lost.length === 1 ? "a note" : `${lost.length} notes`} without a decision`;
+      go(findings.indexOf(lost[0]));
+    }
     setTimeout(() => URL.revokeObjectURL(link.href), 1000);
   }
 
@@ -76,6 +87,10 @@ document.addEventListener("DOMContentLoaded", () => {
     shownIn(finding, ".note").addEventListener("change", () => {
       const old = decided.get(finding);
       if (old) old.note = shownIn(finding, ".note").value.trim();
+      unsaved = true;
+    });
+    shownIn(finding, ".edge").addEventListener("change", (event) => {
+      if (event.target.value.trim()) acts.other(finding);
     });
   }
   document.querySelector("#save").addEventListener("click", save);

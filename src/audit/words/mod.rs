@@ -5,17 +5,21 @@
 //! sees no forms and lemmas, and the other sees no parts of speech, so that an error in one column does not mislead both.
 //! They see the rest of the annotated tree, so they are no parsers: they say how well an edge fits into its tree.
 
+#[cfg(any(test, feature = "internals"))]
+mod cross_fitted;
 mod features;
 mod folds;
 mod heads;
 mod labels;
+
+#[cfg(feature = "internals")]
+pub use cross_fitted::{CrossFitted, CrossFittedEdge};
 
 use super::subject::Subject;
 use crate::error::{Error, Result};
 use crate::train::Flow;
 use features::{Tree, View};
 use rayon::prelude::*;
-use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Fewer sentences than this teach a model nothing about a treebank.
@@ -48,51 +52,6 @@ impl Opinions {
 
     pub(super) fn head(&self, word: usize) -> HeadOpinion {
         self.heads[word - 1]
-    }
-}
-
-/// What models of the words say about a treebank, for tools that compare ways to find errors.
-pub struct CrossFitted {
-    /// The labels of the treebank.
-    pub labels: Vec<String>,
-    /// Its edges.
-    pub edges: Vec<CrossFittedEdge>,
-}
-
-/// What models that never saw its document say about an edge.
-pub struct CrossFittedEdge {
-    /// The sentence and the id of the dependent.
-    pub place: (String, usize),
-    /// The number of its label.
-    pub label: usize,
-    /// The mean probability of each label by the two label models.
-    pub probabilities: Vec<f32>,
-    /// The probability of its head, and of the best other one.
-    pub heads: [f32; 2],
-}
-
-impl CrossFitted {
-    pub(super) fn new(subjects: &[Subject<'_>], folds: usize) -> Result<Option<Self>> {
-        let mut names = BTreeSet::new();
-        subjects.iter().for_each(|own| names.extend((1..=own.len()).map(|word| own.label(word))));
-        let numbers: HashMap<&str, u32> = names.iter().copied().zip(0..).collect();
-        let label = |name: &str| numbers[name];
-        let Some(all) = opinions(subjects, folds, names.len(), label, &|_| Flow::Continue)? else { return Ok(None) };
-        let edge = |subject: &Subject<'_>, own: &Opinions, word: usize| {
-            let [grammar, words] = own.labels(word);
-            let HeadOpinion { own: head, other_probability, .. } = own.head(word);
-            CrossFittedEdge {
-                place: (subject.sent_id().to_string(), word),
-                label: label(subject.label(word)) as usize,
-                probabilities: grammar.iter().zip(words).map(|(a, b)| f32::midpoint(*a, *b)).collect(),
-                heads: [head, other_probability],
-            }
-        };
-        let edges = subjects
-            .iter()
-            .zip(&all)
-            .flat_map(|(subject, own)| (1..=subject.len()).map(move |word| edge(subject, own, word)));
-        Ok(Some(Self { labels: names.iter().map(ToString::to_string).collect(), edges: edges.collect() }))
     }
 }
 
@@ -163,6 +122,7 @@ mod tests {
     use super::*;
     use crate::audit::{Treebank, subject};
     use crate::treebank::{LocatedSentence, starter};
+    use std::collections::HashMap;
     use std::collections::HashSet;
 
     /// Opinions about the starter treebank, with one thread or several.
