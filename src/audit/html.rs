@@ -15,8 +15,9 @@ const KEYS: &str = "<kbd>j</kbd> <kbd>k</kbd> next and previous, <kbd>a</kbd> ac
 pub fn report(audit: &Audit, title: &str, place: impl Fn(&Finding) -> String) -> String {
     let findings: String = audit.findings.iter().map(|finding| article(finding, &place(finding))).collect();
     let header = format!(
-        "<p>{} of {} findings in {} edges. <span id=\"status\" role=\"status\"></span> \
-         <button id=\"save\">Save decisions</button></p>\n<p class=\"soft\">{KEYS}</p>\n",
+        // The button comes first, so that it does not move when the status changes while it is pressed.
+        "<p>{} of {} findings in {} edges. <button id=\"save\">Save decisions</button> \
+         <span id=\"status\" role=\"status\"></span></p>\n<p class=\"soft\">{KEYS}</p>\n",
         audit.findings.len(),
         audit.found,
         audit.judged,
