@@ -248,19 +248,27 @@ impl Evidence {
 /// How many edges of a kind are left in each segment.
 fn among(edges: &TrainingEdges, gone: &[bool], edge: fn(u32) -> EdgeId) -> Vec<Among> {
     let index = edges.index();
-    // Whether some are gone, and whether some are left.
-    let mut found = vec![[false; 2]; index.segments().len()];
-    for (number, gone) in (0..).zip(gone) {
-        let segment = edges.sentence_of(edge(number)).and_then(|sentence| index.segment_of_source(sentence));
-        let found = segment.and_then(|segment| found.get_mut(segment));
-        found.into_iter().for_each(|found| found[usize::from(!gone)] = true);
-    }
-    let among = |[gone, left]: [bool; 2]| match (gone, left) {
-        (false, _) => Among::All,
-        (true, true) => Among::Some,
-        (true, false) => Among::None,
+    let segment_of = |number: usize| {
+        let sentence = edges.sentence_of(edge(number as u32));
+        sentence.and_then(|sentence| index.segment_of_source(sentence)).unwrap_or(usize::MAX)
     };
-    found.into_iter().map(among).collect()
+    let mut start = 0;
+    let mut of_segment = |segment: usize| {
+        // Numbers go through the segments in their order, so the end is found without a look at every edge.
+        let (mut end, mut after) = (start, gone.len());
+        while end < after {
+            let middle = end.midpoint(after);
+            if segment_of(middle) <= segment { end = middle + 1 } else { after = middle }
+        }
+        let own = &gone[start..end];
+        start = end;
+        match (own.contains(&true), own.contains(&false)) {
+            (false, _) => Among::All,
+            (true, true) => Among::Some,
+            (true, false) => Among::None,
+        }
+    };
+    (0..index.segments().len()).map(&mut of_segment).collect()
 }
 
 fn as_weights(counts: &[u64]) -> Vec<f64> {
