@@ -10,6 +10,7 @@
 use crate::{
     container::View,
     exponentials::Estimates,
+    round::Rounded,
     simd::{Codes, Kernel},
 };
 
@@ -22,37 +23,15 @@ pub(crate) fn stride(dims: usize) -> usize {
 }
 
 /// Writes the compact form of a row.
-pub(crate) fn encode(row: &[f32], mean: &[f32], out: &mut [i8]) {
+pub(crate) fn encode(kernel: Kernel, row: &[f32], mean: &[f32], out: &mut [i8]) {
     out.fill(0);
-    let centred = row.iter().zip(mean).map(|(value, mean)| value - mean);
-    let (scale, error, norm) = round(centred, out);
+    let centred: Vec<f32> = row.iter().zip(mean).map(|(value, mean)| value - mean).collect();
+    let Rounded { scale, error, norm } = kernel.round(&centred, out);
     let bias: f64 = row.iter().zip(mean).map(|(value, mean)| f64::from(*value) * f64::from(*mean)).sum();
     let tail = out.len() - TAIL;
     let numbers = [scale, bias as f32, error, norm];
     let bytes = numbers.iter().flat_map(|number| number.to_le_bytes());
     out[tail..].iter_mut().zip(bytes).for_each(|(out, byte)| *out = byte as i8);
-}
-
-/// Rounds values to i8. Returns the scale, the norm of the error and the norm of the rounded row, both rounded up.
-fn round(values: impl Iterator<Item = f32> + Clone, out: &mut [i8]) -> (f32, f32, f32) {
-    let largest = values.clone().fold(0f32, |largest, value| largest.max(value.abs()));
-    let scale = largest / 127.0;
-    // Zero if the scale is (almost) zero: the row then equals the mean, but for the error.
-    let inverse = if scale > f32::MIN_POSITIVE { scale.recip() } else { 0.0 };
-    // Eight independent sums in a fixed order: a single sum would wait for each addition.
-    let (mut error, mut norm) = ([0f64; 8], [0f64; 8]);
-    for (i, (value, out)) in values.zip(out).enumerate() {
-        // Rounds half away from zero: the cast drops the fraction.
-        *out = (value * inverse + 0.5f32.copysign(value)).clamp(-127.0, 127.0) as i8;
-        let rounded = f64::from(scale) * f64::from(*out);
-        error[i % 8] += (f64::from(value) - rounded).powi(2);
-        norm[i % 8] += rounded.powi(2);
-    }
-    (scale, up(error.iter().sum::<f64>().sqrt()), up(norm.iter().sum::<f64>().sqrt()))
-}
-
-fn up(value: f64) -> f32 {
-    (value as f32) * (1.0 + 1e-6)
 }
 
 /// A query in compact form.
@@ -155,8 +134,8 @@ impl Compact {
         let across = self.kernel.similarity(row, &self.mean);
         // With a mean of almost zero, the quotient would be almost infinite.
         let along = if self.mean_square > 1e-12 { across / self.mean_square } else { 0.0 };
-        let centred = row.iter().zip(self.mean.iter()).map(|(value, mean)| value - along * mean);
-        let (scale, error, norm) = round(centred, &mut rounded);
+        let centred: Vec<f32> = row.iter().zip(self.mean.iter()).map(|(value, mean)| value - along * mean).collect();
+        let Rounded { scale, error, norm } = self.kernel.round(&centred, &mut rounded);
         let mut codes = Codes::default();
         codes.set(&rounded, dims);
         // At least the norm of the query. The square of the norm could be too small for a float.
@@ -218,7 +197,7 @@ impl Compact {
     /// Whether the stored compact row is the one that this row gives.
     pub(crate) fn same(&self, id: u32, row: &[f32], scratch: &mut Vec<i8>) -> bool {
         scratch.resize(self.stride, 0);
-        encode(row, &self.mean, scratch);
+        encode(self.kernel, row, &self.mean, scratch);
         self.row(id) == scratch.as_slice()
     }
 
@@ -250,7 +229,9 @@ pub(crate) mod tests {
         let count = (rows.len() / dims) as f32;
         rows.chunks(dims).for_each(|row| mean.iter_mut().zip(row).for_each(|(mean, x)| *mean += x / count));
         let mut bytes = vec![0i8; rows.len() / dims * stride(dims)];
-        rows.chunks(dims).zip(bytes.chunks_mut(stride(dims))).for_each(|(row, out)| encode(row, &mean, out));
+        rows.chunks(dims)
+            .zip(bytes.chunks_mut(stride(dims)))
+            .for_each(|(row, out)| encode(Kernel::best(), row, &mean, out));
         let folder = tempfile::tempdir().unwrap();
         let mut file = Writer::create(folder.path().join("rows"), 0).unwrap();
         let (bytes, mean) = (file.section(1, &bytes).unwrap(), file.section(2, &mean).unwrap());

@@ -48,6 +48,7 @@ mod meta;
 mod numbers;
 mod recall;
 mod records;
+mod round;
 mod rows;
 mod search;
 mod segment;

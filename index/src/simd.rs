@@ -14,6 +14,7 @@ use std::arch::x86_64::*;
 use crate::{
     exponentials::{Estimates, exponentials},
     lanes::{lanes, many},
+    round::{Rounded, round},
 };
 
 /// The instructions to use, chosen when an index is opened.
@@ -141,6 +142,21 @@ impl Kernel {
             #[allow(unsafe_code)]
             Self::Avx2 => unsafe { x86::many_avx2(query, rows, out) },
             Self::Portable => many(query, rows, out),
+        }
+    }
+
+    /// Rounds a row to i8, see [`round`].
+    pub(crate) fn round(self, values: &[f32], out: &mut [i8]) -> Rounded {
+        match self {
+            // SAFETY: `available` makes this variant only if the machine has these instructions.
+            #[cfg(target_arch = "x86_64")]
+            #[allow(unsafe_code)]
+            Self::Vnni => unsafe { x86::round_avx512(values, out) },
+            // SAFETY: as above.
+            #[cfg(target_arch = "x86_64")]
+            #[allow(unsafe_code)]
+            Self::Avx2 => unsafe { x86::round_avx2(values, out) },
+            Self::Portable => round(values, out),
         }
     }
 

@@ -17,6 +17,7 @@ use crate::{
     segment_space::{
         BASE, COMPACT, COUNTS, GROUP_SUMS, KIND, MEAN, MEMBERS, MOST_DIMS, ROWS, SIZES, SUMS, TWINS, UPPER,
     },
+    simd::Kernel,
 };
 
 /// The rows that a space will hold.
@@ -109,12 +110,12 @@ impl SpaceWriter {
         let stored_mean = file.section(MEAN, &mean)?;
         let group_count = write_group_sums(&mut file, groups, &values, dims, tell)?;
 
-        let compact = file.start::<i8>(COMPACT)?;
+        let (compact, kernel) = (file.start::<i8>(COMPACT)?, Kernel::best());
         for (i, part) in values.chunks(4096 * dims).enumerate() {
             tell(Phase::Compact, i as u64 * 4096, count as u64);
             let mut rounded = vec![0i8; part.len() / dims * stride(dims)];
             let rows = part.par_chunks(dims).zip(rounded.par_chunks_mut(stride(dims)));
-            rows.for_each(|(row, out)| encode(row, &mean, out));
+            rows.for_each(|(row, out)| encode(kernel, row, &mean, out));
             file.push(&compact, &rounded)?;
         }
         tell(Phase::Twins, 0, 1);

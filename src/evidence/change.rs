@@ -19,6 +19,9 @@ const ADDED: &str = "added";
 /// A new segment takes in small ones of the same name before it, so that there are few of them. It never gets so large
 /// that it would need a graph, which takes long to build.
 const MOST_TAKEN_IN: u64 = 1500;
+/// How much larger a segment may be that is taken in. Larger ones would be copied too often, and with fewer there are more
+/// parts to search.
+const MOST_TIMES: u64 = 4;
 
 /// Sentences that an entry of the log names.
 const NAMED: usize = 3;
@@ -273,7 +276,7 @@ impl<'a> EvidenceEditor<'a> {
         let mut places = Vec::new();
         for (place, segment) in segments.iter().enumerate().rev().filter(|(_, segment)| segment.name == treebank) {
             // Only those that are not much larger, so that an edge is copied few times however many are added.
-            if segment.records > 2 * size || segment.records + size > MOST_TAKEN_IN {
+            if segment.records > MOST_TIMES * size || segment.records + size > MOST_TAKEN_IN {
                 break;
             }
             size += segment.records;

@@ -2,7 +2,9 @@
 
 use std::arch::x86_64::*;
 
-use super::{Codes, Estimates, exponentials, gather_with, lanes, load, many, prefetch, row, run_with, widen};
+use super::{
+    Codes, Estimates, Rounded, exponentials, gather_with, lanes, load, many, prefetch, round, row, run_with, widen,
+};
 
 /// Four rows at a time: their lanes are summed together, while the next four rows are prefetched.
 #[target_feature(enable = "avx512f,avx512vnni")]
@@ -83,6 +85,16 @@ pub(super) fn exponentials_avx512(estimates: Estimates<'_>, temperature: f32, ou
 #[target_feature(enable = "avx2")]
 pub(super) fn exponentials_avx2(estimates: Estimates<'_>, temperature: f32, out: &mut [f32]) -> f32 {
     exponentials(estimates, temperature, out)
+}
+
+#[target_feature(enable = "avx512f")]
+pub(super) fn round_avx512(values: &[f32], out: &mut [i8]) -> Rounded {
+    round(values, out)
+}
+
+#[target_feature(enable = "avx2")]
+pub(super) fn round_avx2(values: &[f32], out: &mut [i8]) -> Rounded {
+    round(values, out)
 }
 
 /// Four queries at a time: each row is loaded and shifted once for all four.
