@@ -2,10 +2,10 @@
 
 use super::finding::Located;
 use crate::error::Error;
-use crate::treebank::{self, Finding, Problem, Sentence, Summary, write_sentence};
+use crate::files::write_output;
+use crate::treebank::{self, Finding, Problem, Reader, Summary, write_sentence};
 use std::collections::BTreeSet;
-use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::{BufRead, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -15,24 +15,26 @@ use std::process::ExitCode;
 Examples:
   citree check dev.conllu
   citree check windows.conllu --write mended.conllu
-  citree check dev.conllu --guidelines --format jsonl
+  citree check dev.conllu --level 3 --format jsonl
+  citree check raw.conllu --level 1                      the format only
 
 Each problem is FILE:LINE:COLUMN, the column from 1 (ID) to 10 (MISC), and shows the sentence with the \
 token in brackets. A valid file is written back byte for byte; CR LF, a byte order mark and missing or \
 extra blank lines are mended; sentences that cannot be read are left out.
 
---guidelines also lists edges that break a rule of the Universal Dependencies guidelines: those about basic \
-dependencies and UPOS that the official validator tests at level 3, by its names. `citree audit` ranks such edges \
-beside others that are probably wrong. Both write problems in the same form; in JSON lines, the counts go to the \
-standard error.
+The levels are those of the official validator of Universal Dependencies, and each includes those before it: \
+1 is about the format, 2 about what every treebank of Universal Dependencies has (sent_id, text that the words spell, UPOS, FEATS, \
+labels, DEPS), 3 about the guidelines for basic dependencies and UPOS. Rules are given by the validator's names. Whether \
+annotated sentences are trees is checked at every level. `citree audit` ranks edges that break a rule beside others \
+that are probably wrong. Both write problems in the same form; in JSON lines, the counts go to the standard error.
 
 Exit status: 0 no problem, 1 problems found, 2 the check could not run.")]
 pub(super) struct Args {
     /// The treebank in CoNLL-U; - is the standard input
     file: PathBuf,
-    /// Check edges by the guidelines of Universal Dependencies too
-    #[arg(long)]
-    guidelines: bool,
+    /// Check by the rules of this level of the official validator and those below it, 1 to 3
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u8).range(1..=3))]
+    level: u8,
     /// How to write problems: text or jsonl
     #[arg(long, default_value = "text", value_parser = ["text", "jsonl"])]
     format: String,
@@ -43,36 +45,61 @@ pub(super) struct Args {
 
 /// Checks a treebank. Reports on standard output, or on standard error if `--write -` uses standard output.
 pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
-    let reader = treebank::open(&args.file)?;
-    let mut output = args.write.as_deref().map(Output::open).transpose()?;
-    let taken = args.write.as_deref() == Some(Path::new("-"));
+    let written = args.write.as_deref();
+    let taken = written == Some(Path::new("-"));
     let mut report: Box<dyn Write> =
         if taken { Box::new(std::io::stderr()) } else { Box::new(std::io::stdout().lock()) };
-    let mut remedies = BTreeSet::new();
-    let reported = |source| Error::Io { path: "the report".into(), source };
-    let lines = args.format == "jsonl";
-    let summary = treebank::check(reader, args.guidelines, |finding| match finding {
-        Finding::Problem(problem) if lines => {
-            let message = format!("{}, but {}", problem.found, problem.expected);
-            Located { file: Some(&args.file), message, finding: problem }.write(&mut report).map_err(reported)
+    let reader = treebank::open(&args.file)?;
+    let summary = match written {
+        None => check(&args, reader, &mut report, None)?,
+        Some(_) if taken => {
+            let mut out = BufWriter::new(std::io::stdout());
+            let summary = check(&args, reader, &mut report, Some(&mut out))?;
+            out.flush()?;
+            summary
         }
-        Finding::Problem(problem) => {
-            let new = remedies.insert(problem.remedy);
-            write_problem(&mut report, &args.file, &problem, new).map_err(reported)
+        Some(path) => {
+            let mut summary = Summary::default();
+            write_output(path, |out| {
+                summary = check(&args, reader, &mut report, Some(out))?;
+                Ok(())
+            })?;
+            summary
         }
-        Finding::Sentence(sentence) => match &mut output {
-            Some(output) => output.write(&sentence),
-            None => Ok(()),
-        },
-    })?;
-    if let Some(output) = output {
-        output.finish()?;
-    }
-    if lines {
+    };
+    if args.format == "jsonl" {
         report = Box::new(std::io::stderr());
     }
     write_summary(&mut report, &summary)?;
     Ok(ExitCode::from(u8::from(summary.problems > 0)))
+}
+
+/// Reports problems, and writes back what can be read.
+fn check(
+    args: &Args,
+    reader: Reader<impl BufRead>,
+    report: &mut dyn Write,
+    mut out: Option<&mut dyn Write>,
+) -> Result<Summary, Error> {
+    let mut remedies = BTreeSet::new();
+    let reported = |source| Error::Io { path: "the report".into(), source };
+    treebank::check(reader, args.level, |finding| match finding {
+        Finding::Problem(problem) if args.format == "jsonl" => {
+            let message = format!("{}, but {}", problem.found, problem.expected);
+            Located { file: Some(&args.file), message, finding: problem }.write(report).map_err(reported)
+        }
+        Finding::Problem(problem) => {
+            let new = remedies.insert(problem.remedy);
+            write_problem(report, &args.file, &problem, new).map_err(reported)
+        }
+        Finding::Sentence(sentence) => match &mut out {
+            Some(out) => write_sentence(out, &sentence).map_err(|source| {
+                let path = args.write.clone().unwrap_or_default();
+                Error::Io { path, source }
+            }),
+            None => Ok(()),
+        },
+    })
 }
 
 /// Writes a problem, and its remedy if it is new. Each remedy is written once.
@@ -101,47 +128,4 @@ fn write_summary(out: &mut dyn Write, summary: &Summary) -> std::io::Result<()> 
         writeln!(out, "  {label:<18}{count:>10}")?;
     }
     Ok(())
-}
-
-/// The target of `--write`: standard output, or a file that gets its name only when it is complete.
-struct Output {
-    writer: BufWriter<Box<dyn Write>>,
-    temporary: PathBuf,
-    target: Option<PathBuf>,
-}
-
-impl Output {
-    fn open(path: &Path) -> Result<Self, Error> {
-        let mut temporary = path.as_os_str().to_owned();
-        temporary.push(".new");
-        let temporary = PathBuf::from(temporary);
-        let (out, target): (Box<dyn Write>, _) = if path == Path::new("-") {
-            (Box::new(std::io::stdout()), None)
-        } else {
-            (Box::new(File::create(&temporary).map_err(Error::io(&temporary))?), Some(path.to_owned()))
-        };
-        Ok(Self { writer: BufWriter::new(out), temporary, target })
-    }
-
-    fn write(&mut self, sentence: &Sentence) -> Result<(), Error> {
-        write_sentence(&mut self.writer, sentence).map_err(Error::io(&self.temporary))
-    }
-
-    fn finish(mut self) -> Result<(), Error> {
-        self.writer.flush().map_err(Error::io(&self.temporary))?;
-        let Some(target) = &self.target else { return Ok(()) };
-        File::open(&self.temporary).and_then(|file| file.sync_all()).map_err(Error::io(&self.temporary))?;
-        std::fs::rename(&self.temporary, target).map_err(Error::io(target))?;
-        self.target = None;
-        Ok(())
-    }
-}
-
-impl Drop for Output {
-    /// Removes an incomplete file.
-    fn drop(&mut self) {
-        if self.target.is_some() {
-            drop(std::fs::remove_file(&self.temporary));
-        }
-    }
 }

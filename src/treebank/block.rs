@@ -14,24 +14,36 @@ pub(super) struct ParsedBlock {
     pub word_lines: Vec<u64>,
     /// Every flaw, in the order of the lines.
     pub problems: Vec<Problem>,
+    /// The lines themselves.
+    pub lines: Vec<Line>,
 }
+
+/// Problems of one sentence that are kept; of more, the number is said. Otherwise a file that is no treebank could fill the
+/// memory.
+const MOST_PROBLEMS: usize = 100;
 
 /// Parses one block of lines.
 pub(super) fn parse_block(block: RawBlock) -> ParsedBlock {
     let mut parser = BlockParser { problems: block.problems, next_id: 1, ..BlockParser::default() };
     for line in &block.lines {
         parser.line(line);
+        parser.forget();
     }
     parser.end(&block.lines);
-    let BlockParser { sentence, word_lines, mut problems, .. } = parser;
+    parser.forget();
+    let BlockParser { sentence, word_lines, mut problems, forgotten, .. } = parser;
     problems.sort_by_key(|problem| problem.line);
+    problems.extend(forgotten.map(|(line, count)| {
+        let found = format!("the sentence has {count} more problem{}", if count == 1 { "" } else { "s" });
+        Problem::error(line, 1, found, "the first are listed").remedy("mend those, and check again")
+    }));
     let shown: Vec<(u64, &str)> =
         block.lines.iter().filter_map(|line| Some((line.number, surface_form(&line.text)?))).collect();
     for problem in &mut problems {
         problem.show(&shown);
     }
     let readable = problems.iter().all(|problem| problem.handled) && !sentence.words.is_empty();
-    ParsedBlock { sentence: readable.then_some(sentence), word_lines, problems }
+    ParsedBlock { sentence: readable.then_some(sentence), word_lines, problems, lines: block.lines }
 }
 
 #[derive(Default)]
@@ -45,6 +57,8 @@ struct BlockParser {
     range_open: bool,
     ids_sound: bool,
     in_words: bool,
+    /// The line of the first problem that was not kept, and how many there are.
+    forgotten: Option<(u64, usize)>,
 }
 
 impl BlockParser {
@@ -91,6 +105,15 @@ impl BlockParser {
                     "an id is a number, a range such as 3-4, or an empty node such as 3.1",
                 );
             }
+        }
+    }
+
+    /// Keeps only the first problems.
+    fn forget(&mut self) {
+        let more = self.problems.split_off(self.problems.len().min(MOST_PROBLEMS));
+        if let Some(first) = more.first() {
+            let (line, count) = self.forgotten.unwrap_or((first.line, 0));
+            self.forgotten = Some((line, count + more.len()));
         }
     }
 
@@ -150,7 +173,6 @@ impl BlockParser {
     }
 
     fn range(&mut self, number: u64, first: usize, last: usize, columns: &[&str; 10]) {
-        self.annotation_on_token(number, columns);
         let inside = self.sentence.multiword_tokens.last().filter(|token| token.last >= first);
         if first > last {
             self.id_problem(number, format!("ID is {first}-{last}"), "a range goes from a lower id to a higher one");
@@ -172,7 +194,6 @@ impl BlockParser {
     }
 
     fn empty(&mut self, number: u64, after: usize, count: usize, columns: &[&str; 10]) {
-        self.annotation_on_token(number, columns);
         let last_here =
             self.sentence.empty_nodes.last().filter(|node| node.after == after).map_or(0, |node| node.number);
         let expected = (self.next_id - 1, last_here + 1);
@@ -183,18 +204,6 @@ impl BlockParser {
             self.id_problem(number, format!("ID is {after}.{count}"), "it comes before the range of the next word");
         }
         self.sentence.empty_nodes.push(EmptyNode { after, number: count, columns: columns[1..].join("\t") });
-    }
-
-    /// Ranges and empty nodes have no basic head or label. If a file gives them one, it is kept in the output and
-    /// ignored.
-    fn annotation_on_token(&mut self, number: u64, columns: &[&str; 10]) {
-        if let Some(place) = [6, 7].into_iter().find(|&place| columns[place] != "_" && !columns[place].is_empty()) {
-            let found = format!("{} of {} is {}", COLUMNS[place], shorten(columns[0]), shorten(columns[place]));
-            self.problems.push(
-                Problem::handled(number, place + 1, found, "only words have heads")
-                    .remedy("it is kept as it is, and not used"),
-            );
-        }
     }
 
     fn id_problem(&mut self, number: u64, found: String, expected: &str) {

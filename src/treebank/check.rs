@@ -1,9 +1,10 @@
 //! Checks a whole treebank: counts its contents and reports every problem.
 
 use super::guidelines::breaches;
-use super::problem::Problem;
+use super::problem::{Problem, shorten};
 use super::reader::{Reader, tree_problems};
 use super::sentence::Sentence;
+use super::validator::{Validator, Violation};
 use crate::error::Result;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -42,20 +43,26 @@ pub(crate) enum Finding {
 }
 
 /// Checks a treebank and reports every problem, trees included, and every readable sentence. Memory does not grow with
-/// the file. Stops early only if the file cannot be read or `report` fails. With `guidelines`, an edge that breaks a rule of
-/// the Universal Dependencies guidelines is a problem too.
+/// the file, but for a hash of each `sent_id`. Stops early only if the file cannot be read or `report` fails. The level is
+/// that of the official validator: 1 is about the format, 2 about what every treebank of Universal Dependencies has, and 3 about
+/// its guidelines. Whether annotated sentences are trees is tested at every level.
 pub(crate) fn check<R: BufRead>(
     mut reader: Reader<R>,
-    guidelines: bool,
+    level: u8,
     mut report: impl FnMut(Finding) -> Result<()>,
 ) -> Result<Summary> {
-    let mut summary = Summary::default();
+    let (mut summary, mut validator) = (Summary::default(), Validator::default());
     while let Some(block) = reader.next_parsed()? {
         let mut problems = block.problems;
         if let Some(sentence) = &block.sentence {
             let faults = tree_problems(sentence, &block.word_lines, false);
-            if guidelines && faults.is_empty() {
-                problems.extend(broken_rules(sentence, &block.word_lines));
+            if faults.is_empty() {
+                let shown: Vec<(u64, &str)> = block.word_lines.iter().copied().zip(sentence.forms()).collect();
+                let mut broken = validator.violations(level, &block.lines);
+                if level >= 3 && sentence.gold_heads().is_some() {
+                    broken.extend(broken_guidelines(sentence, &block.word_lines));
+                }
+                problems.extend(broken.into_iter().map(|violation| problem(violation, &shown)));
             }
             problems.extend(faults);
             summary.add(sentence);
@@ -70,22 +77,28 @@ pub(crate) fn check<R: BufRead>(
     Ok(summary)
 }
 
-/// The rules of the guidelines that a sentence breaks, as problems.
-fn broken_rules(sentence: &Sentence, word_lines: &[u64]) -> Vec<Problem> {
-    let shown: Vec<(u64, &str)> = word_lines.iter().copied().zip(sentence.forms()).collect();
-    let problem = |breach: super::Breach| {
+/// The rules of the guidelines that a sentence breaks, but for those of lower levels.
+fn broken_guidelines<'a>(sentence: &'a Sentence, word_lines: &'a [u64]) -> impl Iterator<Item = Violation> + 'a {
+    let violation = |breach: super::Breach| {
         let word = &sentence.words()[breach.word - 1];
         let found = match (breach.column(), word.head) {
             (7, Some(head)) => format!("HEAD is {head}"),
-            _ => format!("DEPREL is {}", word.label),
+            _ => format!("DEPREL is {}", shorten(&word.label)),
         };
-        let expected = format!("{} ({})", breach.message, breach.rule);
-        let mut problem = Problem::handled(word_lines[breach.word - 1], breach.column(), found, expected)
-            .remedy("correct the edge or UPOS; https://universaldependencies.org/validation-rules.html has the rules");
-        problem.show(&shown);
-        problem
+        let (line, column) = (word_lines[breach.word - 1], breach.column());
+        Violation { line, column, rule: breach.rule.into(), found, expected: breach.message }
     };
-    breaches(sentence).into_iter().map(problem).collect()
+    breaches(sentence).into_iter().filter(|breach| breach.rule != "0-is-not-root").map(violation)
+}
+
+/// A broken rule as a problem, with the sentence around it.
+fn problem(violation: Violation, shown: &[(u64, &str)]) -> Problem {
+    let Violation { line, column, rule, found, expected } = violation;
+    let mut problem = Problem::handled(line, column, found, format!("{expected} ({rule})")).remedy(
+        "https://universaldependencies.org/validation-rules.html has the rules; --level 1 looks at the format only",
+    );
+    problem.show(shown);
+    problem
 }
 
 impl Summary {
@@ -111,7 +124,7 @@ mod tests {
 
     fn checked(text: &str) -> (Summary, Vec<String>, usize) {
         let (mut problems, mut sentences) = (Vec::new(), 0);
-        let summary = check(Reader::new(text.as_bytes(), "x"), false, |finding| {
+        let summary = check(Reader::new(text.as_bytes(), "x"), 1, |finding| {
             match finding {
                 Finding::Problem(problem) => problems.push(problem.to_string()),
                 Finding::Sentence(_) => sentences += 1,

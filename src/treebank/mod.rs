@@ -15,6 +15,8 @@ mod sentence;
 pub mod starter;
 mod text;
 mod tree;
+#[cfg(feature = "cli")]
+mod validator;
 mod writer;
 
 #[cfg(feature = "cli")]

@@ -277,7 +277,7 @@ fn an_edge_that_breaks_a_rule_is_found_by_check_and_by_audit_at_the_same_place()
     sentence.words_mut()[word - 1].label = "nummod".to_string();
     let sent_id = sentence.sent_id().unwrap().to_string();
     sandbox.write_treebank("wrong.conllu", &sentences);
-    let checked = run(&sandbox, &["check", "wrong.conllu", "--guidelines", "--format", "jsonl"], 1);
+    let checked = run(&sandbox, &["check", "wrong.conllu", "--level", "3", "--format", "jsonl"], 1);
     let problem: Value = serde_json::from_str(checked.lines().next().unwrap()).unwrap();
     let first = findings(&sandbox, &["--top", "1", "--treebank", "wrong.conllu"]).remove(0);
     assert_eq!(place(&first), (sent_id, word as u64));
@@ -286,7 +286,7 @@ fn an_edge_that_breaks_a_rule_is_found_by_check_and_by_audit_at_the_same_place()
         assert_eq!(first[field], problem[field], "{field}");
     }
     assert!(problem["message"].as_str().unwrap().contains("nummod is not for DET"), "{problem}");
-    let text = run(&sandbox, &["check", "wrong.conllu", "--guidelines"], 1);
+    let text = run(&sandbox, &["check", "wrong.conllu", "--level", "3"], 1);
     let listed = text.lines().next().unwrap().split(": ").next().unwrap();
     let audited = run(&sandbox, &["audit", "en.citree", "--top", "1", "--treebank", "wrong.conllu"], 0);
     assert!(audited.starts_with(&format!("{listed}: ")), "{listed}\n{audited}");

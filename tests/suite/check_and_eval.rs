@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
-const GOOD: &str = "# text = Hi you\n1\tHi\t_\t_\t_\t_\t0\troot\t_\t_\n2\tyou\t_\t_\t_\t_\t1\tvocative\t_\t_\n\n";
+const GOOD: &str = "# sent_id = s1\n# text = Hi you\n1\tHi\t_\tINTJ\t_\t_\t0\troot\t_\t_\n2\tyou\t_\tPRON\t_\t_\t1\tvocative\t_\t_\n\n";
 const CYCLE: &str = "1\ta\t_\t_\t_\t_\t2\tdep\t_\t_\n2\tb\t_\t_\t_\t_\t1\tdep\t_\t_\n\n";
 
 fn citree(folder: &Path, args: &[&str]) -> Output {
@@ -32,13 +32,39 @@ fn the_exit_status_of_check_says_whether_a_treebank_has_problems() {
     assert_eq!(
         listed,
         [
-            "bad.conllu:5:7: no word has HEAD 0, but a tree has one root: [a] b",
-            "bad.conllu:5:7: the heads go round: 1 → 2 → 1, but a tree has no cycle: [a] b",
-            "bad.conllu:8:3: the line has 2 columns, but 10 are needed, with tabs between them: [x]",
-            "bad.conllu:8:10: the file ends here, but a blank line ends the last sentence: [x]",
+            "bad.conllu:6:7: no word has HEAD 0, but a tree has one root: [a] b",
+            "bad.conllu:6:7: the heads go round: 1 → 2 → 1, but a tree has no cycle: [a] b",
+            "bad.conllu:9:3: the line has 2 columns, but 10 are needed, with tabs between them: [x]",
+            "bad.conllu:9:10: the file ends here, but a blank line ends the last sentence: [x]",
         ]
     );
     assert_eq!(citree(folder.path(), &["check", "none.conllu"]).status.code(), Some(2));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_that_is_no_treebank_gives_few_problems_and_takes_little_memory() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("numbers.txt"), "1\n".repeat(1_000_000)).unwrap();
+    let limited = format!("ulimit -v 262144; exec {} check numbers.txt", env!("CARGO_BIN_EXE_citree"));
+    let output = Command::new("sh").current_dir(folder.path()).args(["-c", &limited]).output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{}", String::from_utf8_lossy(&output.stderr));
+    let report = stdout(&output);
+    assert!(report.lines().count() < 200, "{} lines", report.lines().count());
+    assert!(report.contains("the sentence has 999901 more problems"), "{}", &report[report.len() - 2000..]);
+}
+
+#[test]
+fn check_leaves_what_others_have_beside_its_output() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("x.conllu"), "1\ta\t_\t_\t_\t_\t0\troot\t_\t_\n\n").unwrap();
+    std::fs::write(folder.path().join("y.conllu.new"), "precious").unwrap();
+    citree(folder.path(), &["check", "x.conllu", "--level", "1", "--write", "y.conllu"]);
+    assert_eq!(std::fs::read(folder.path().join("y.conllu.new")).unwrap(), b"precious");
+    assert_eq!(
+        std::fs::read(folder.path().join("x.conllu")).unwrap(),
+        std::fs::read(folder.path().join("y.conllu")).unwrap()
+    );
 }
 
 #[test]
