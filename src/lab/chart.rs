@@ -104,8 +104,11 @@ pub(crate) fn svg(title: &str, across: &Axis, up: &Axis, lines: &[Line]) -> Stri
             style
         })
     };
+    // Long names in the legend need more room: about seven units a character, after the mark of the line.
+    let longest = lines.iter().map(|line| line.name.chars().count()).max().unwrap_or_default();
+    let width = WIDTH.max(WIDTH - RIGHT + 40.0 + 7.0 * longest as f64);
     let mut out = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"{title}\">\n\
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {HEIGHT}\" role=\"img\" aria-label=\"{title}\">\n\
          <style>text{{font:12px system-ui,sans-serif;fill:#333}}.grid{{stroke:#ddd}}{}polyline{{fill:none!important;\
          stroke-width:2}}text[class]{{stroke:none}}@media(prefers-color-scheme:dark){{text{{fill:#ddd}}.grid{{stroke:#444}}{}}}\
          </style>\n",
