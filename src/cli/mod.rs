@@ -30,6 +30,7 @@ mod train;
 mod treebanks;
 mod verify;
 
+use citree_index::container::{OnTruncation, on_truncation};
 use clap::{Parser, Subcommand};
 use std::io::Write;
 use std::process::ExitCode;
@@ -102,7 +103,9 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
 }
 
 fn run() -> anyhow::Result<ExitCode> {
-    match Cli::parse().verb {
+    let verb = Cli::parse().verb;
+    on_truncation(OnTruncation::Exit)?;
+    match verb {
         Verb::Demo(args) => demo::run(args),
         Verb::Train(args) => train::run(args),
         Verb::Parse(args) => parse::run(args),
