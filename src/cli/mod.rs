@@ -21,6 +21,7 @@ mod machine;
 mod man;
 mod neighbors;
 mod parse;
+mod printable;
 mod progress;
 mod recipe;
 mod rule;
@@ -88,7 +89,7 @@ pub fn main() -> ExitCode {
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             // If standard error is closed too, the message is lost.
-            let _ = writeln!(std::io::stderr(), "citree: {error}");
+            let _ = writeln!(std::io::stderr(), "citree: {}", printable::printable(&error.to_string()));
             ExitCode::from(2)
         }
     }

@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 
-/// What a connection is doing. When there is no room, those that come first here are ended first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// What a connection is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Doing {
     /// It has not sent the whole head of a request.
     Opening,
@@ -24,12 +24,11 @@ pub(super) enum Doing {
 }
 
 impl Doing {
-    /// How long a connection is left in peace in this state, even if there is no room; `None` for as long as it lasts.
-    fn peace(self) -> Option<Duration> {
+    /// A time that is long for a client in this state; `None` if the client waits for us.
+    fn long(self) -> Option<Duration> {
         match self {
             Self::Opening => Some(Duration::from_millis(100)),
-            Self::Idle => Some(Duration::ZERO),
-            Self::Sending => Some(Duration::from_secs(1)),
+            Self::Idle | Self::Sending => Some(Duration::from_secs(1)),
             Self::Reading => Some(Duration::from_secs(10)),
             Self::Waiting => None,
         }
@@ -72,10 +71,10 @@ impl Client {
         }
     }
 
-    /// What it does and since when, if it can be ended now.
-    pub(super) fn can_end(&self, now: Instant) -> Option<(Doing, Instant)> {
+    /// How long it has done what it does, in proportion to what is long for that. `None` if it must not be ended.
+    pub(super) fn lingers(&self, now: Instant) -> Option<f64> {
         let (doing, since) = *self.doing();
-        (now.saturating_duration_since(since) >= doing.peace()?).then_some((doing, since))
+        Some(now.saturating_duration_since(since).as_secs_f64() / doing.long()?.as_secs_f64())
     }
 
     /// Ends it: with a 503 if it is sending a body, otherwise without an answer. If its request was complete in the last
@@ -141,16 +140,16 @@ mod tests {
     }
 
     #[test]
-    fn a_connection_whose_request_is_computed_is_never_ended() {
+    fn what_takes_longer_than_usual_lingers_and_a_request_that_is_computed_does_not() {
         let client = Client::new(Ipv4Addr::LOCALHOST.into());
-        let later = Instant::now() + Duration::from_secs(3600);
-        for doing in [Doing::Opening, Doing::Idle, Doing::Sending, Doing::Reading] {
+        let lingers = |doing| {
             client.does(doing);
-            assert_eq!(client.can_end(later).map(|(doing, _)| doing), Some(doing));
-        }
-        client.does(Doing::Waiting);
-        assert_eq!(client.can_end(later), None);
+            let later = Instant::now() + Duration::from_secs(10);
+            client.lingers(later).map(f64::round)
+        };
+        let all = [Doing::Opening, Doing::Idle, Doing::Sending, Doing::Reading, Doing::Waiting].map(lingers);
+        assert_eq!(all, [Some(100.0), Some(10.0), Some(10.0), Some(1.0), None]);
         client.flushed();
-        assert_eq!(client.can_end(later), None, "nothing was read");
+        assert_eq!(client.lingers(Instant::now()), None, "nothing was read");
     }
 }

@@ -27,6 +27,8 @@ use tokio_io_timeout::TimeoutStream;
 
 /// The most bytes of the request line and the headers.
 const HEADER_BYTES: usize = 16 << 10;
+/// The connections that wait to be accepted.
+const BACKLOG: i32 = 4096;
 /// The time of a connection beyond the limit, from its start to its end.
 const BEYOND_TIME: Duration = Duration::from_secs(2);
 /// The paths that such a connection gets an answer from.
@@ -38,6 +40,8 @@ pub(super) async fn serve(listener: TcpListener, router: Router, app: &App, mut 
     let graceful = GracefulShutdown::new();
     let room = Arc::new(Room::new(&limits));
     let router = TowerToHyperService::new(router);
+    // A connection that finds the queue of the system full is tried again only after a second.
+    let _ = socket2::SockRef::from(&listener).listen(BACKLOG);
     loop {
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,

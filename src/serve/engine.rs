@@ -1,12 +1,13 @@
 //! The threads that compute. Requests wait in one queue ([`queue`](super::queue)); each thread takes its share of them
 //! and processes it as a batch. No thread waits for a batch to fill, so a single client loses no time.
 //!
-//! Beside each thread that takes any request there is one that takes only short ones. All cores can be busy with long
-//! requests, and the operating system still gives a short one its time at once. So no work has to be cut in slices.
+//! Beside each thread for long requests there is one for short ones. All cores can be busy with long requests, and the
+//! operating system still gives a short one its time at once. So no work has to be cut in slices.
 //!
 //! After a panic or a failure in a batch, each unanswered request is retried alone, so that the others get their
 //! answers.
 
+use super::priority;
 use super::queue::{Job, Lane, Queue};
 use std::net::IpAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -44,7 +45,7 @@ pub(super) trait Work: Send + Sync + 'static {
 /// The bounds of an engine.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bounds {
-    /// Number of threads that take any request, and again of threads that take short ones. Each processes its own batches.
+    /// Number of threads for short requests, and again for long ones. Each processes its own batches.
     pub(super) threads: usize,
     /// The most sentences in a batch.
     pub(super) together: usize,
@@ -98,12 +99,17 @@ impl<W: Work> Engine<W> {
         let state = Mutex::new(State { queue: Queue::default(), closed: false });
         let shared = Arc::new(Shared { work, bounds, state, changed: Condvar::new() });
         let mut engine = Self { shared: shared.clone(), threads: Vec::new() };
-        for (lane, name) in [(Lane::Any, "any"), (Lane::Short, "short")] {
+        for (lane, name) in [(Lane::Long, "long"), (Lane::Short, "short")] {
             for number in 0..bounds.threads.max(1) {
                 let shared = shared.clone();
                 // Each thread has its own rayon pool of one thread, so that its work stays on it and batches run in
                 // parallel.
-                let alone = rayon::ThreadPoolBuilder::new().num_threads(1).build().map_err(std::io::Error::other)?;
+                let alone = rayon::ThreadPoolBuilder::new().num_threads(1).start_handler(move |_| {
+                    if lane == Lane::Long {
+                        priority::lower();
+                    }
+                });
+                let alone = alone.build().map_err(std::io::Error::other)?;
                 let thread = std::thread::Builder::new().name(format!("citree-{name}-{number}"));
                 engine.threads.push(thread.spawn(move || {
                     while let Some(jobs) = shared.take(lane) {

@@ -29,6 +29,7 @@ mod limits;
 mod metrics;
 mod openapi;
 mod page;
+mod priority;
 mod problem;
 mod queue;
 mod request;

@@ -2,7 +2,7 @@
 //!
 //! A request counts as many words as it is estimated to cost. Next comes the one with the least sum of its own cost and
 //! of what its client got lately. So a short request overtakes long ones, and a client that asks for much falls back behind
-//! the others. Every fourth batch begins with the request that has waited longest, so that nothing is overtaken for ever.
+//! the others. Short requests and long ones have threads of their own. Every fourth batch begins with the request that has waited longest, so that nothing is overtaken for ever.
 
 use super::engine::Bounds;
 use std::collections::HashMap;
@@ -19,9 +19,15 @@ const CLIENTS: usize = 4096;
 /// The requests that a thread takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Lane {
-    Any,
-    /// Only short requests.
     Short,
+    Long,
+}
+
+impl Lane {
+    /// Where a request of this cost belongs.
+    fn of(size: usize, bounds: &Bounds) -> Self {
+        if size <= bounds.short { Self::Short } else { Self::Long }
+    }
 }
 
 /// A request in the queue.
@@ -42,12 +48,13 @@ pub(super) struct Queue<T> {
     used: HashMap<IpAddr, u64>,
     /// What the client had used whose turn came last.
     clock: u64,
-    batches: u64,
+    /// The batches taken, of short requests and of long ones.
+    batches: [u64; 2],
 }
 
 impl<T> Default for Queue<T> {
     fn default() -> Self {
-        Self { jobs: Vec::new(), used: HashMap::new(), clock: 0, batches: 0 }
+        Self { jobs: Vec::new(), used: HashMap::new(), clock: 0, batches: [0; 2] }
     }
 }
 
@@ -72,7 +79,7 @@ impl<T> Queue<T> {
     /// that has less in it than another one. An empty queue accepts a request of any cost. Short requests and others have
     /// queues of their own in this, so that long ones cannot shut short ones out.
     pub(super) fn add(&mut self, job: Job<T>, bounds: &Bounds) -> Option<Vec<T>> {
-        let alike = |other: &Job<T>| (other.size <= bounds.short) == (job.size <= bounds.short);
+        let alike = |other: &Job<T>| Lane::of(other.size, bounds) == Lane::of(job.size, bounds);
         let mut waiting: HashMap<IpAddr, usize> = HashMap::new();
         for other in self.jobs.iter().filter(|other| alike(other)) {
             *waiting.entry(other.client).or_default() += other.size;
@@ -107,12 +114,12 @@ impl<T> Queue<T> {
 
     /// Takes the next batch of one thread: its share of the requests that it can take. Empty if there are none.
     pub(super) fn take(&mut self, lane: Lane, bounds: &Bounds) -> Vec<Job<T>> {
-        let fits = |job: &Job<T>| lane == Lane::Any || job.size <= bounds.short;
+        let fits = |job: &Job<T>| lane == Lane::of(job.size, bounds);
         let share = self.jobs.iter().filter(|job| fits(job)).count().div_ceil(bounds.threads.max(1));
         let (mut batch, mut size, mut sentences): (Vec<Job<T>>, usize, usize) = (Vec::new(), 0, 0);
         while batch.len() < share {
             let fitting = self.jobs.iter().enumerate().filter(|(_, job)| fits(job));
-            let oldest = batch.is_empty() && lane == Lane::Any && self.batches % OLDEST == OLDEST - 1;
+            let oldest = batch.is_empty() && self.batches[lane as usize] % OLDEST == OLDEST - 1;
             let next = match oldest {
                 true => fitting.map(|(place, _)| place).next(),
                 false => fitting.min_by_key(|(_, job)| self.used(job.client) + job.size as u64).map(|(place, _)| place),
@@ -130,9 +137,7 @@ impl<T> Queue<T> {
             self.used.insert(job.client, before + job.size as u64);
             batch.push(job);
         }
-        if lane == Lane::Any && !batch.is_empty() {
-            self.batches += 1;
-        }
+        self.batches[lane as usize] += u64::from(!batch.is_empty());
         if self.used.len() > CLIENTS {
             self.used.clear();
         }

@@ -1,12 +1,11 @@
 //! Which connections are open, and which one ends when there is no room for another.
 //!
-//! Every connection is accepted. If too many are open, or too many of one address, one that does nothing ends: first those
-//! that have not sent a whole request head, the oldest of the address with the most connections first. If all are at work,
-//! the new one is *beyond the limit*: it gets answers about the health of the server, and 503 otherwise.
+//! Every connection is accepted. If too many are open, or too many of one address, the one ends that lingers most: that
+//! takes longest to send its request, to read its answer or to ask again, in proportion to what is usual. If all wait for
+//! answers, the new one is *beyond the limit*: it gets answers about the health of the server, and 503 otherwise.
 
 use super::client::Client;
 use super::limits::Limits;
-use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::{Mutex, MutexGuard};
@@ -56,13 +55,12 @@ impl Room {
             open.within.push(client.clone());
             return (Place::Within, false);
         }
-        let now = Instant::now();
-        let candidates = open.within.iter().enumerate().filter_map(|(place, other)| {
-            let (doing, since) = other.can_end(now)?;
-            let many = Reverse(of_address.get(&other.address()).copied());
-            (!crowded || other.address() == client.address()).then_some((doing, many, since, place))
-        });
-        if let Some((.., place)) = candidates.min() {
+        // Of the address with the most connections, or of this one if it has as many as it may have.
+        let crowd = |other: &Client| match crowded {
+            true => usize::from(other.address() == client.address()),
+            false => of_address.get(&other.address()).copied().unwrap_or_default(),
+        };
+        if let Some(place) = most_lingering(&open.within, crowd).filter(|place| crowd(&open.within[*place]) > 0) {
             open.within.remove(place).end();
             open.within.push(client.clone());
             return (Place::Within, true);
@@ -75,13 +73,10 @@ impl Room {
         (Place::Beyond, full)
     }
 
-    /// Ends the connection that does the least, if there is one. For when the process has no more file descriptors.
+    /// Ends the connection that lingers most. For when the process has no more file descriptors.
     pub(super) fn shrink(&self) {
         let mut open = self.lock();
-        let now = Instant::now();
-        let candidates = open.within.iter().enumerate();
-        let least = candidates.filter_map(|(place, client)| Some((client.can_end(now)?, place))).min();
-        if let Some((_, place)) = least {
+        if let Some(place) = most_lingering(&open.within, |_| 0) {
             open.within.remove(place).end();
         }
     }
@@ -104,6 +99,15 @@ impl Room {
     }
 }
 
+/// The place of the connection that lingers most, among those of the greatest crowd.
+fn most_lingering(clients: &[Client], crowd: impl Fn(&Client) -> usize) -> Option<usize> {
+    let now = Instant::now();
+    let lingering =
+        clients.iter().enumerate().filter_map(|(place, client)| Some((place, crowd(client), client.lingers(now)?)));
+    let most = lingering.max_by(|one, other| one.1.cmp(&other.1).then(one.2.total_cmp(&other.2)));
+    most.map(|(place, ..)| place)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -124,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_room_ends_an_idle_connection_of_the_address_that_has_most() {
+    fn a_full_room_ends_the_connection_that_lingers_most_of_the_address_that_has_most() {
         let room = room(4, 3);
         let [idle, busy] = [client(1, Doing::Idle), client(1, Doing::Waiting)];
         let [other, another] = [client(1, Doing::Idle), client(2, Doing::Idle)];

@@ -6,12 +6,18 @@ use super::*;
 use std::time::Duration;
 
 const BOUNDS: Bounds =
-    Bounds { threads: 1, together: 64, batch: 0, short: 10, waiting: 2000, patience: Duration::from_secs(60) };
+    Bounds { threads: 1, together: 64, batch: 0, short: 0, waiting: 2000, patience: Duration::from_secs(60) };
+/// The same, with threads for short requests.
+const LANES: Bounds = Bounds { short: 10, ..BOUNDS };
 
 /// Adds a request of the client with this number. Returns the requests that it displaced; `None` if it is refused.
 fn add(queue: &mut Queue<usize>, client: u8, size: usize) -> Option<Vec<usize>> {
+    add_within(&BOUNDS, queue, client, size)
+}
+
+fn add_within(bounds: &Bounds, queue: &mut Queue<usize>, client: u8, size: usize) -> Option<Vec<usize>> {
     let client = [192, 0, 2, client].into();
-    queue.add(Job { client, size, sentences: 1, since: Instant::now(), task: size }, &BOUNDS)
+    queue.add(Job { client, size, sentences: 1, since: Instant::now(), task: size }, bounds)
 }
 
 /// The clients and costs of requests in the order in which they are taken, each as a batch.
@@ -20,7 +26,7 @@ fn taken(queue: &mut Queue<usize>, batches: usize) -> Vec<(u8, usize)> {
         IpAddr::V4(address) => (address.octets()[3], job.task),
         IpAddr::V6(_) => unreachable!(),
     };
-    (0..batches).flat_map(|_| queue.take(Lane::Any, &BOUNDS)).map(one).collect()
+    (0..batches).flat_map(|_| queue.take(Lane::Long, &BOUNDS)).map(one).collect()
 }
 
 #[test]
@@ -72,13 +78,13 @@ fn a_long_request_is_not_overtaken_for_ever() {
 }
 
 #[test]
-fn a_thread_for_short_requests_takes_no_other() {
+fn short_and_long_requests_have_threads_of_their_own() {
     let mut queue = Queue::default();
-    add(&mut queue, 1, 11).unwrap();
-    assert!(queue.take(Lane::Short, &BOUNDS).is_empty());
-    add(&mut queue, 1, 10).unwrap();
-    assert_eq!(queue.take(Lane::Short, &BOUNDS).len(), 1);
-    assert_eq!(queue.len(), 1);
+    add_within(&LANES, &mut queue, 1, 11).unwrap();
+    assert!(queue.take(Lane::Short, &LANES).is_empty());
+    add_within(&LANES, &mut queue, 1, 10).unwrap();
+    assert_eq!(queue.take(Lane::Short, &LANES)[0].size, 10);
+    assert_eq!(queue.take(Lane::Long, &LANES)[0].size, 11);
 }
 
 #[test]
@@ -86,9 +92,9 @@ fn a_batch_has_a_bounded_cost() {
     let bounds = Bounds { batch: 25, ..BOUNDS };
     let mut queue = Queue::default();
     (0..6).for_each(|_| assert!(add(&mut queue, 1, 10).is_some()));
-    assert_eq!(queue.take(Lane::Any, &bounds).len(), 2);
+    assert_eq!(queue.take(Lane::Long, &bounds).len(), 2);
     let halves = Bounds { threads: 2, batch: 1000, ..BOUNDS };
-    assert_eq!(queue.take(Lane::Any, &halves).len(), 2, "half of what waits");
+    assert_eq!(queue.take(Lane::Long, &halves).len(), 2, "half of what waits");
 }
 
 #[test]
@@ -96,7 +102,8 @@ fn one_client_has_half_of_the_queue_and_long_requests_leave_room_for_short_ones(
     let mut queue = Queue::default();
     (0..10).for_each(|_| assert!(add(&mut queue, 1, 100).is_some()));
     assert_eq!(add(&mut queue, 1, 100), None);
-    assert!(add(&mut queue, 1, 10).is_some(), "a short one");
+    assert_eq!(add(&mut queue, 1, 10), None);
+    assert!(add_within(&LANES, &mut queue, 1, 10).is_some(), "a short one");
     assert!(add(&mut queue, 2, 900).is_some(), "another client");
 }
 

@@ -4,7 +4,7 @@ use crate::serve::client::{Broken, Connection};
 use crate::serve::requests::{get, head, post, with_body};
 use serde_json::json;
 use std::collections::{BTreeMap, VecDeque};
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -35,6 +35,8 @@ enum Does {
 pub struct Attack {
     name: &'static str,
     pub clients: usize,
+    /// Each kind has an address of its own, as attackers do.
+    own: Ipv4Addr,
     does: Does,
 }
 
@@ -42,8 +44,8 @@ pub struct Attack {
 pub fn all(address: SocketAddr, sentences: &[Vec<String>]) -> Vec<Attack> {
     let long: Vec<&String> = sentences.iter().flatten().cycle().take(LONG).collect();
     let ask = |body: serde_json::Value| post(address, PATH, &body);
-    let many = (0..10).map(|_| long.iter().map(|word| word.as_str()).collect::<Vec<_>>().join(" "));
-    let many = many.collect::<Vec<_>>().join("\n");
+    let line = long[..300].iter().map(|word| word.as_str()).collect::<Vec<_>>().join(" ");
+    let many = vec![line; 10].join("\n");
     let expensive = vec![ask(json!({ "words": long, "count": 5 }))];
     let dearest = vec![
         post(address, "/v1/parse", &json!({ "text": many })),
@@ -61,17 +63,18 @@ pub fn all(address: SocketAddr, sentences: &[Vec<String>]) -> Vec<Attack> {
         get(address, &format!("/{}", "x".repeat(20_000))),
     ];
     let half = ask(json!({ "words": long }));
-    let attack = |name, clients, does| Attack { name, clients, does };
-    vec![
-        attack("expensive: explain 400 words", 50, Does::Ask(expensive)),
-        attack("expensive: 4000 words, NCA, exact, search", 4, Does::Ask(dearest)),
-        attack("half-open", 4, Does::Hold(half[..30].to_vec())),
-        attack("slow to send", 2, Does::Hold(half[..half.len() / 2].to_vec())),
-        attack("slow to read", 1, Does::Hold(half)),
-        attack("huge", 2, Does::AskAnew(huge)),
-        attack("malformed", 2, Does::AskAnew(malformed)),
-        attack("many", 8, Does::AskAnew(vec![get(address, "/"), ask(json!({ "words": &long[..3] }))])),
-    ]
+    let attack = |(last, (name, clients, does))| Attack { name, clients, own: Ipv4Addr::new(127, 0, 1, last), does };
+    let kinds = [
+        ("expensive: explain 400 words", 50, Does::Ask(expensive)),
+        ("expensive: 3000 words, NCA, exact, search", 4, Does::Ask(dearest)),
+        ("half-open", 4, Does::Hold(half[..30].to_vec())),
+        ("slow to send", 2, Does::Hold(half[..half.len() / 2].to_vec())),
+        ("slow to read", 1, Does::Hold(half)),
+        ("huge", 2, Does::AskAnew(huge)),
+        ("malformed", 2, Does::AskAnew(malformed)),
+        ("many", 8, Does::AskAnew(vec![get(address, "/"), ask(json!({ "words": &long[..3] }))])),
+    ];
+    (1..).zip(kinds).map(attack).collect()
 }
 
 impl Attack {
@@ -90,7 +93,7 @@ impl Attack {
             Does::Ask(requests) | Does::AskAnew(requests) => {
                 let mut kept = None;
                 for step in seconds.by_ref() {
-                    let anew = || Connection::open(address).ok();
+                    let anew = || Connection::open_from(self.own, address).ok();
                     let Some(mut connection) = kept.take().or_else(anew) else {
                         note(None);
                         continue;
@@ -109,7 +112,7 @@ impl Attack {
             Does::Hold(bytes) => {
                 let mut held: VecDeque<Connection> = VecDeque::new();
                 for step in seconds.by_ref() {
-                    if let Ok(mut connection) = Connection::open(address)
+                    if let Ok(mut connection) = Connection::open_from(self.own, address)
                         && connection.send(bytes).is_ok()
                     {
                         held.push_back(connection);

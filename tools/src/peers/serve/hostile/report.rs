@@ -51,10 +51,10 @@ impl Report {
         let mut missed = Vec::new();
         for (at, (idle, loaded)) in self.idle.good.iter().zip(&self.loaded.good).enumerate() {
             let ([_, before], [_, after]) = (idle.percentiles(), loaded.percentiles());
-            if !(after <= SLOWER * before) {
+            if over(after, SLOWER * before) {
                 missed.push(format!("{}: p99 is {:.1} times that of an idle server", loaded.name, after / before));
             }
-            if at == 0 && !(after <= MOST_SHORT) {
+            if at == 0 && over(after, MOST_SHORT) {
                 missed.push(format!("{}: p99 is over {} ms", loaded.name, 1e3 * MOST_SHORT));
             }
             let failed = idle.failed + loaded.failed;
@@ -66,7 +66,7 @@ impl Report {
         if slowest > MOST_LIVE || failed > 0 {
             missed.push(format!("/livez took up to {:.0} ms, and failed {failed} times", 1e3 * slowest));
         }
-        if !(self.memory[1] <= GROWTH * self.memory[0]) {
+        if over(self.memory[1], GROWTH * self.memory[0]) {
             missed.push("memory grew".to_string());
         }
         let errors = self.loaded.others.keys().filter(|(_, status)| matches!(status, Some(500..=502 | 504..)));
@@ -74,6 +74,11 @@ impl Report {
         missed.extend(self.ended.as_ref().map(|status| format!("the server ended: {status}")));
         missed
     }
+}
+
+/// Whether a value is too large, or was not measured at all.
+fn over(value: f64, most: f64) -> bool {
+    value > most || value.is_nan()
 }
 
 impl fmt::Display for Report {
