@@ -33,15 +33,18 @@
 //! A [`View`] is a slice of a mapped file, so the file must not change while the view exists. Within this API that is
 //! impossible: see [`Writer::seal`]. Changing or truncating a file from outside, with another program or with
 //! [`std::fs`], while it is mapped is undefined behaviour. Replace files by renaming a new one over the old one instead.
+//! [`check_mapped`] notices files that were truncated all the same, and [`on_truncation`] says what happens then.
 
 mod header;
 mod map;
 mod sections;
+mod truncation;
 mod writer;
 
 pub use header::{FACTS, OLDEST, VERSION};
 pub use map::{Plain, View};
 pub use sections::Sections;
+pub use truncation::{OnTruncation, check_mapped, on_truncation};
 pub use writer::{Section, Writer, sync_folder};
 
 pub(crate) use header::Remedies;

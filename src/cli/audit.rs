@@ -6,6 +6,7 @@ mod text;
 
 use super::finding::Located;
 use super::machine::Machine;
+use super::printable::Printable;
 use super::progress::{bar, interrupt_flag};
 use crate::audit::{Audit, DEFAULT_FOLDS, Decisions, Group, Kind, Options, Treebank, apply, html};
 use crate::bundle::Bundle;
@@ -200,8 +201,8 @@ fn write_report(out: &mut Vec<u8>, args: &Args, audit: &Audit, file: Option<&Pat
         }
         ("csv", false) => csv::findings(out, &audit.findings, file),
         ("csv", true) => csv::groups(out, groups),
-        (_, false) => text::findings(out, &audit.findings, file),
-        (_, true) => text::groups(out, groups, file),
+        (_, false) => text::findings(&mut Printable::new(out, false), &audit.findings, file),
+        (_, true) => text::groups(&mut Printable::new(out, false), groups, file),
     }
 }
 

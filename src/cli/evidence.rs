@@ -2,6 +2,7 @@
 
 use super::index::show;
 use super::machine::Machine;
+use super::printable::Printable;
 use super::progress::step_bar;
 use crate::bundle::Bundle;
 use crate::evidence::{Changed, EvidenceEditor, treebank_name};
@@ -240,7 +241,7 @@ fn with_effect(
     let before = bundle.parser()?.parse(&sentences)?;
     change()?;
     let after = bundle.refreshed()?.parser()?.parse(&sentences)?;
-    let mut out = std::io::stdout().lock();
+    let mut out = Printable::new(std::io::stdout().lock(), false);
     let mut differ = 0;
     for ((sentence, before), after) in sentences.iter().zip(&before).zip(&after) {
         differ += write_effect(&mut out, sentence, before, after)?;
@@ -293,7 +294,7 @@ fn listed(arguments: &[String]) -> anyhow::Result<Vec<String>> {
 }
 
 fn list(editor: &EvidenceEditor<'_>) -> anyhow::Result<()> {
-    let mut out = std::io::stdout().lock();
+    let mut out = Printable::new(std::io::stdout().lock(), false);
     let columns = ["sentences", "edges", "rejected", "removed", "weight"];
     writeln!(out, "{:<16}{}  search", "name", columns.map(|column| format!("{column:>10}")).concat())?;
     for part in editor.list()? {
@@ -309,7 +310,7 @@ fn list(editor: &EvidenceEditor<'_>) -> anyhow::Result<()> {
 }
 
 fn log(editor: &EvidenceEditor<'_>) -> anyhow::Result<()> {
-    let mut out = std::io::stdout().lock();
+    let mut out = Printable::new(std::io::stdout().lock(), false);
     for entry in editor.log()? {
         let when = humantime::format_rfc3339_seconds(UNIX_EPOCH + Duration::from_secs(entry.time));
         let why = if entry.message.is_empty() { String::new() } else { format!(": {}", entry.message) };

@@ -23,7 +23,8 @@ impl Machine {
     /// Sets up the threads and selects the device. Call it once per process.
     pub(super) fn start(&self) -> anyhow::Result<Device> {
         let threads = self.threads.map_or(0, std::num::NonZeroUsize::get);
-        rayon::ThreadPoolBuilder::new().num_threads(threads).build_global()?;
+        let refused = |error| anyhow::anyhow!("a thread does not start: {error}; use fewer with --threads");
+        rayon::ThreadPoolBuilder::new().num_threads(threads).build_global().map_err(refused)?;
         Ok(crate::device::pick(&self.device)?)
     }
 }

@@ -21,6 +21,7 @@ mod machine;
 mod man;
 mod neighbors;
 mod parse;
+mod printable;
 mod progress;
 mod recipe;
 mod rule;
@@ -30,6 +31,7 @@ mod train;
 mod treebanks;
 mod verify;
 
+use citree_index::container::{OnTruncation, on_truncation};
 use clap::{Parser, Subcommand};
 use std::io::Write;
 use std::process::ExitCode;
@@ -87,7 +89,7 @@ pub fn main() -> ExitCode {
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             // If standard error is closed too, the message is lost.
-            let _ = writeln!(std::io::stderr(), "citree: {error}");
+            let _ = writeln!(std::io::stderr(), "citree: {}", printable::printable(&error.to_string()));
             ExitCode::from(2)
         }
     }
@@ -102,7 +104,9 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
 }
 
 fn run() -> anyhow::Result<ExitCode> {
-    match Cli::parse().verb {
+    let verb = Cli::parse().verb;
+    on_truncation(OnTruncation::Exit)?;
+    match verb {
         Verb::Demo(args) => demo::run(args),
         Verb::Train(args) => train::run(args),
         Verb::Parse(args) => parse::run(args),

@@ -4,6 +4,7 @@ use super::machine::Machine;
 use crate::explain::wording::count;
 use crate::serve::{Event, Limits, Server};
 use anyhow::Context;
+use citree_index::container::{OnTruncation, on_truncation};
 use std::io::Write;
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
 use std::path::{Path, PathBuf};
@@ -98,6 +99,8 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
         body_time: time,
         ..Limits::default()
     };
+    // The server answers 503 instead.
+    on_truncation(OnTruncation::Continue)?;
     let server = Server::open(&args.bundle, &listener, &args.host, limits, args.machine.threads(), &device)?;
     let server = match token {
         Some(token) => server.allow_changes(&token)?,

@@ -3,9 +3,10 @@
 use super::App;
 use super::answers::{Explained, Neighbors, Parsed, ParsedSentence};
 use super::body;
+use super::client::Client;
 use super::compute::{COMPARING, Context, QueuedRequest, Reply};
 use super::problem::Problem;
-use super::request::{ExplainRequest, NeighborsRequest, ParseRequest};
+use super::request::{self, ExplainRequest, NeighborsRequest, ParseRequest};
 use crate::explain::{NeighborQuery, Question, html};
 use crate::rule::Rule;
 use crate::treebank::{Sentence, write_sentence};
@@ -13,9 +14,6 @@ use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::http::header::{ACCEPT, HeaderMap};
 use axum::response::Response;
-
-/// The cost of a contrast, in words: it compares and sorts all training edges.
-pub(super) const CONTRASTING: usize = 100;
 
 /// The formats of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,7 +66,7 @@ impl Format {
         (status = 503, description = "The server is overloaded; retry after Retry-After", body = Problem, content_type = "application/problem+json"),
     )
 )]
-pub(super) async fn parse(State(app): State<App>, http: Request) -> Result<Response, Problem> {
+pub(super) async fn parse(State(app): State<App>, client: Client, http: Request) -> Result<Response, Problem> {
     let format = Format::accepted(http.headers(), &[Format::Json, Format::Conllu])?;
     let request: ParseRequest = body::read(http, app.limits()).await?;
     let snapshot = app.snapshot();
@@ -85,7 +83,7 @@ pub(super) async fn parse(State(app): State<App>, http: Request) -> Result<Respo
         }),
     };
     let rule = snapshot.explainer.rule().clone();
-    app.submit(QueuedRequest::new(snapshot, sentences, rule, answer)).await
+    app.submit(client, QueuedRequest::new(snapshot, sentences, rule, answer)).await
 }
 
 /// Explain the edges of sentences.
@@ -105,7 +103,7 @@ pub(super) async fn parse(State(app): State<App>, http: Request) -> Result<Respo
         (status = 503, description = "The server is overloaded; retry after Retry-After", body = Problem, content_type = "application/problem+json"),
     )
 )]
-pub(super) async fn explain(State(app): State<App>, http: Request) -> Result<Response, Problem> {
+pub(super) async fn explain(State(app): State<App>, client: Client, http: Request) -> Result<Response, Problem> {
     let offered = [Format::Json, Format::Conllu, Format::Html, Format::Svg];
     let format = Format::accepted(http.headers(), &offered)?;
     let request: ExplainRequest = body::read(http, app.limits()).await?;
@@ -114,9 +112,9 @@ pub(super) async fn explain(State(app): State<App>, http: Request) -> Result<Res
     let rule = request.rule(snapshot.explainer.rule())?;
     let question = request.question(&sentences, &rule, app.limits())?;
     let title = format!("Explained by {}", app.name());
-    let more = question.why_not.len() * sentences.len() * CONTRASTING;
+    let more = request::cost(&question, &sentences);
     let answer = move |context: &Context<'_>| explained(context, &question, format, &title);
-    app.submit(QueuedRequest::new(snapshot, sentences, rule, answer).with_more(more)).await
+    app.submit(client, QueuedRequest::new(snapshot, sentences, rule, answer).with_more(more)).await
 }
 
 fn explained(context: &Context<'_>, question: &Question, format: Format, title: &str) -> Result<Reply, Problem> {
@@ -151,7 +149,7 @@ fn explained(context: &Context<'_>, question: &Question, format: Format, title: 
         (status = 503, description = "The server is overloaded; retry after Retry-After", body = Problem, content_type = "application/problem+json"),
     )
 )]
-pub(super) async fn neighbors(State(app): State<App>, http: Request) -> Result<Response, Problem> {
+pub(super) async fn neighbors(State(app): State<App>, client: Client, http: Request) -> Result<Response, Problem> {
     Format::accepted(http.headers(), &[Format::Json])?;
     let request: NeighborsRequest = body::read(http, app.limits()).await?;
     let snapshot = app.snapshot();
@@ -166,7 +164,7 @@ pub(super) async fn neighbors(State(app): State<App>, http: Request) -> Result<R
             let named = found.named(edges, sentence.sent_id, |id| sentence.form(id))?;
             Reply::json(&Neighbors { generation: context.snapshot.generation, edges: vec![named] })
         };
-        return app.submit(QueuedRequest::new(snapshot, Vec::new(), Rule::sum(), answer)).await;
+        return app.submit(client, QueuedRequest::new(snapshot, Vec::new(), Rule::sum(), answer)).await;
     }
     let sentences = request.sentences(snapshot.explainer.parser(), app.limits())?;
     let words = sentences.iter().map(|sentence| sentence.words().len()).sum::<usize>();
@@ -185,7 +183,7 @@ pub(super) async fn neighbors(State(app): State<App>, http: Request) -> Result<R
         }
         Reply::json(&Neighbors { generation: context.snapshot.generation, edges })
     };
-    app.submit(QueuedRequest::new(snapshot, Vec::new(), Rule::sum(), answer).with_more(more)).await
+    app.submit(client, QueuedRequest::new(snapshot, Vec::new(), Rule::sum(), answer).with_more(more)).await
 }
 
 pub(super) fn conllu(sentences: impl Iterator<Item = Sentence>) -> Result<Reply, Problem> {

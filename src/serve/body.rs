@@ -1,5 +1,6 @@
 //! Reads the body of a request, within limits of size and time: JSON, plain text or CoNLL-U.
 
+use super::client::{Client, Doing};
 use super::limits::Limits;
 use super::problem::Problem;
 use axum::body::{Bytes, to_bytes};
@@ -46,6 +47,10 @@ fn kind(request: &Request) -> String {
 }
 
 fn json<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
+    // serde also takes an array for an object, as its values in the order of the fields.
+    if body.trim_ascii_start().first().is_some_and(|first| *first != b'{') {
+        return Err(Problem::bad("the body is not such a request: it must be a JSON object"));
+    }
     serde_json::from_slice(body).map_err(|error| Problem::bad(format!("the body is not such a request: {error}")))
 }
 
@@ -55,8 +60,12 @@ async fn body(request: Request, limits: &Limits) -> Result<Bytes, Problem> {
     if length.is_some_and(|length| length > limits.body as u64) {
         return Err(too_large(limits));
     }
-    let read = tokio::time::timeout(limits.body_time, to_bytes(request.into_body(), limits.body));
-    match read.await {
+    let client = request.extensions().get::<Client>().cloned();
+    let read = tokio::time::timeout(limits.body_time, to_bytes(request.into_body(), limits.body)).await;
+    if let Some(client) = client {
+        client.does(Doing::Waiting);
+    }
+    match read {
         Err(_) => {
             let detail = format!("the body did not come within {} s", limits.body_time.as_secs());
             Err(Problem::new(StatusCode::REQUEST_TIMEOUT, detail))

@@ -8,9 +8,10 @@ use crate::error::{Error, Result};
 use crate::evidence::EvidenceEditor;
 use axum::http::header::{AUTHORIZATION, HeaderMap};
 use axum::http::{HeaderValue, StatusCode};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Instant;
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, oneshot};
 
 /// The fewest characters of a token, so that it cannot be guessed.
 const SHORTEST: usize = 16;
@@ -21,7 +22,7 @@ pub(super) struct Changes {
     /// Held while a change is made.
     turn: Arc<Mutex<()>>,
     /// A large change computes on one thread, so that it leaves the others to requests.
-    alone: Arc<rayon::ThreadPool>,
+    alone: rayon::ThreadPool,
 }
 
 /// A token that is not kept: only its hash is. Two hashes are compared in constant time.
@@ -38,7 +39,7 @@ impl Changes {
         }
         let alone =
             rayon::ThreadPoolBuilder::new().num_threads(1).build().map_err(|error| failed(error.to_string()))?;
-        Ok(Self { token: Token::of(token.as_bytes()), turn: Arc::default(), alone: Arc::new(alone) })
+        Ok(Self { token: Token::of(token.as_bytes()), turn: Arc::default(), alone })
     }
 
     /// The way to make changes, if the server allows them and the request has the token.
@@ -69,10 +70,12 @@ impl Changes {
     ) -> Result<T, Problem> {
         let turn = tokio::time::timeout(app.limits().waiting_time, self.turn.clone().lock_owned());
         let turn = turn.await.map_err(|_| Overloaded)?;
-        let (own, alone) = (app.clone(), self.alone.clone());
-        let made = tokio::task::spawn_blocking(move || {
+        let own = app.clone();
+        let (reply, made) = oneshot::channel();
+        // On the thread that exists already: a server under load may get no other.
+        self.alone.spawn(move || {
             let _turn = turn;
-            alone.install(|| {
+            let made = catch_unwind(AssertUnwindSafe(|| {
                 let (generation, made) = change(own.snapshot().explainer.bundle().evidence()).map_err(unmade)?;
                 own.0.snapshots.refresh(Instant::now());
                 let served = own.snapshot().generation;
@@ -84,12 +87,13 @@ impl Changes {
                         format!("the change is saved as generation {generation}, but cannot be served yet"),
                     )),
                 }
-            })
+            }));
+            let _ = reply.send(made.unwrap_or_else(|_| {
+                own.metrics().panicked();
+                Err(Problem::internal())
+            }));
         });
-        made.await.unwrap_or_else(|_| {
-            app.metrics().panicked();
-            Err(Problem::internal())
-        })
+        made.await.unwrap_or_else(|_| Err(Problem::internal()))
     }
 }
 

@@ -11,6 +11,7 @@ use crate::explain::{Explainer, Explanation};
 use crate::parse::Analysis;
 use crate::rule::Rule;
 use crate::treebank::Sentence;
+use citree_index::container::check_mapped;
 use std::sync::Arc;
 
 /// The cost factor of a word under a rule that compares its candidates with every training edge.
@@ -115,8 +116,14 @@ pub(super) struct Compute {
 impl Compute {
     /// Starts the engine's threads.
     pub(super) fn start(metrics: &Arc<Metrics>, limits: &Limits, threads: usize) -> std::io::Result<Engine<Self>> {
-        let bounds =
-            Bounds { threads, together: limits.batch, waiting: limits.waiting_words, patience: limits.waiting_time };
+        let bounds = Bounds {
+            threads,
+            together: limits.batch,
+            batch: limits.batch_words,
+            short: limits.short_words,
+            waiting: limits.waiting_words,
+            patience: limits.waiting_time,
+        };
         Engine::start(Self { metrics: metrics.clone(), cache: AnalysisCache::default() }, bounds)
     }
 
@@ -127,6 +134,9 @@ impl Compute {
         requests: &[&QueuedRequest],
         done: &mut dyn FnMut(usize, Result<Reply, Problem>),
     ) {
+        if check_mapped().is_err() {
+            return (0..requests.len()).for_each(|place| done(place, Err(Problem::damaged())));
+        }
         // Other analyses are cheap, so they are not cached.
         let slow = |request: &QueuedRequest| request.again && request.compares_all();
         let key =
@@ -173,7 +183,9 @@ impl Compute {
                 let sentences = request.sentences.as_slice();
                 (request.answer)(&Context { snapshot, explainer: &explainer, sentences, analyses: &analyses })
             };
-            done(place, answer());
+            let answer = answer();
+            // What was computed from a file that was truncated meanwhile is not an answer.
+            done(place, if check_mapped().is_ok() { answer } else { Err(Problem::damaged()) });
         }
     }
 }

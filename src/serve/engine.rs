@@ -1,10 +1,15 @@
-//! The threads that compute. Requests wait in one queue; each thread takes its share of them and processes it as a
-//! batch. No thread waits for a batch to fill, so a single client loses no time.
+//! The threads that compute. Requests wait in one queue ([`queue`](super::queue)); each thread takes its share of them
+//! and processes it as a batch. No thread waits for a batch to fill, so a single client loses no time.
+//!
+//! Beside each thread for long requests there is one for short ones. All cores can be busy with long requests, and the
+//! operating system still gives a short one its time at once. So no work has to be cut in slices.
 //!
 //! After a panic or a failure in a batch, each unanswered request is retried alone, so that the others get their
 //! answers.
 
-use std::collections::VecDeque;
+use super::priority;
+use super::queue::{Job, Lane, Queue};
+use std::net::IpAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
@@ -40,11 +45,15 @@ pub(super) trait Work: Send + Sync + 'static {
 /// The bounds of an engine.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bounds {
-    /// Number of threads. Each processes its own batches.
+    /// Number of threads for short requests, and again for long ones. Each processes its own batches.
     pub(super) threads: usize,
     /// The most sentences in a batch.
     pub(super) together: usize,
-    /// The most words in the queue.
+    /// The most cost of a batch of several requests, in words.
+    pub(super) batch: usize,
+    /// The most cost of a short request, in words.
+    pub(super) short: usize,
+    /// The most words in the queue: of short requests, and again of others. One client can have half of each.
     pub(super) waiting: usize,
     /// The longest time that a request can wait in the queue.
     pub(super) patience: Duration,
@@ -56,11 +65,11 @@ pub(super) struct Overloaded;
 
 /// A queue and the threads that work on it. Dropping it processes the queue, then ends the threads.
 pub(super) struct Engine<W: Work> {
-    queue: Arc<Queue<W>>,
+    shared: Arc<Shared<W>>,
     threads: Vec<std::thread::JoinHandle<()>>,
 }
 
-struct Queue<W: Work> {
+struct Shared<W: Work> {
     work: W,
     bounds: Bounds,
     state: Mutex<State<W>>,
@@ -68,119 +77,116 @@ struct Queue<W: Work> {
 }
 
 struct State<W: Work> {
-    jobs: VecDeque<Job<W>>,
-    /// The total cost of queued jobs.
-    size: usize,
+    queue: Queue<Task<W>>,
     closed: bool,
 }
 
-struct Job<W: Work> {
+/// What the queue holds of a request.
+struct Task<W: Work> {
     request: W::Request,
     reply: oneshot::Sender<Result<W::Answer, Overloaded>>,
-    since: Instant,
 }
 
 /// The channel of an answer; `None` after it is sent.
 type Reply<T> = Option<oneshot::Sender<Result<T, Overloaded>>>;
 
 impl<W: Work> Engine<W> {
+    /// Starts the threads.
+    ///
+    /// # Errors
+    /// If a thread cannot be started. Those that were started end.
     pub(super) fn start(work: W, bounds: Bounds) -> std::io::Result<Self> {
-        let state = Mutex::new(State { jobs: VecDeque::new(), size: 0, closed: false });
-        let queue = Arc::new(Queue { work, bounds, state, changed: Condvar::new() });
-        let mut engine = Self { queue: queue.clone(), threads: Vec::new() };
-        for number in 0..bounds.threads.max(1) {
-            let queue = queue.clone();
-            let thread = std::thread::Builder::new().name(format!("citree-engine-{number}"));
-            engine.threads.push(thread.spawn(move || queue.run())?);
+        let state = Mutex::new(State { queue: Queue::default(), closed: false });
+        let shared = Arc::new(Shared { work, bounds, state, changed: Condvar::new() });
+        let mut engine = Self { shared: shared.clone(), threads: Vec::new() };
+        for (lane, name) in [(Lane::Long, "long"), (Lane::Short, "short")] {
+            for number in 0..bounds.threads.max(1) {
+                let shared = shared.clone();
+                // Each thread has its own rayon pool of one thread, so that its work stays on it and batches run in
+                // parallel.
+                let alone = rayon::ThreadPoolBuilder::new().num_threads(1).start_handler(move |_| {
+                    if lane == Lane::Long {
+                        priority::lower();
+                    }
+                });
+                let alone = alone.build().map_err(std::io::Error::other)?;
+                let thread = std::thread::Builder::new().name(format!("citree-{name}-{number}"));
+                engine.threads.push(thread.spawn(move || {
+                    while let Some(jobs) = shared.take(lane) {
+                        alone.install(|| shared.finish(jobs));
+                    }
+                })?);
+            }
         }
         Ok(engine)
     }
 
-    /// Queues a request and waits for the answer. If the caller stops waiting before work starts, the request is
-    /// dropped.
-    pub(super) async fn submit(&self, request: W::Request) -> Result<W::Answer, Overloaded> {
-        let size = self.queue.work.size(&request);
+    /// Queues a request of a client and waits for the answer. If the caller stops waiting before work starts, the request
+    /// is dropped.
+    pub(super) async fn submit(&self, client: IpAddr, request: W::Request) -> Result<W::Answer, Overloaded> {
+        let (size, sentences) = (self.shared.work.size(&request), self.shared.work.sentences(&request));
         let (reply, answer) = oneshot::channel();
         {
-            let mut state = self.queue.lock();
-            // An empty queue accepts a request of any size.
-            if state.closed || state.size > 0 && state.size + size > self.queue.bounds.waiting {
-                return Err(Overloaded);
+            let mut state = self.shared.lock();
+            state.queue.retain(|task| !task.reply.is_closed());
+            let job = Job { client, size, sentences, since: Instant::now(), task: Task { request, reply } };
+            let displaced = match state.closed {
+                true => return Err(Overloaded),
+                false => state.queue.add(job, &self.shared.bounds).ok_or(Overloaded)?,
+            };
+            for task in displaced {
+                let _ = task.reply.send(Err(Overloaded));
             }
-            state.size += size;
-            self.queue.work.waits(state.size);
-            state.jobs.push_back(Job { request, reply, since: Instant::now() });
+            self.shared.work.waits(state.queue.size());
         }
-        self.queue.changed.notify_one();
+        // Which threads can take it depends on its cost.
+        self.shared.changed.notify_all();
         answer.await.unwrap_or(Err(Overloaded))
     }
 }
 
 impl<W: Work> Drop for Engine<W> {
     fn drop(&mut self) {
-        self.queue.lock().closed = true;
-        self.queue.changed.notify_all();
+        self.shared.lock().closed = true;
+        self.shared.changed.notify_all();
         for thread in self.threads.drain(..) {
             let _ = thread.join();
         }
     }
 }
 
-impl<W: Work> Queue<W> {
+impl<W: Work> Shared<W> {
     fn lock(&self) -> MutexGuard<'_, State<W>> {
         self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    fn run(&self) {
-        // Each thread has its own rayon pool of one thread, so that its work stays on it and batches run in parallel.
-        let alone = rayon::ThreadPoolBuilder::new().num_threads(1).build();
-        while let Some(jobs) = self.take() {
-            match &alone {
-                Ok(alone) => alone.install(|| self.finish(jobs)),
-                Err(_) => self.finish(jobs),
-            }
-        }
-    }
-
-    /// The next batch of one thread: its share of the queue. `None` when the queue is closed and empty.
-    fn take(&self) -> Option<Vec<Job<W>>> {
+    /// The next batch of one thread. `None` when the queue is closed and has nothing for it.
+    fn take(&self, lane: Lane) -> Option<Vec<Job<Task<W>>>> {
         let mut state = self.lock();
         loop {
-            if !state.jobs.is_empty() {
-                break;
+            let jobs = state.queue.take(lane, &self.bounds);
+            if !jobs.is_empty() {
+                self.work.taken(jobs.len());
+                self.work.waits(state.queue.size());
+                return Some(jobs);
             }
             if state.closed {
                 return None;
             }
             state = self.changed.wait(state).unwrap_or_else(|poisoned| poisoned.into_inner());
         }
-        let share = state.jobs.len().div_ceil(self.bounds.threads.max(1));
-        let (mut jobs, mut sentences) = (Vec::with_capacity(share), 0);
-        while jobs.len() < share {
-            let Some(next) = state.jobs.front() else { break };
-            sentences += self.work.sentences(&next.request);
-            if !jobs.is_empty() && sentences > self.bounds.together {
-                break;
-            }
-            let Some(job) = state.jobs.pop_front() else { break };
-            state.size = state.size.saturating_sub(self.work.size(&job.request));
-            jobs.push(job);
-        }
-        self.work.taken(jobs.len());
-        self.work.waits(state.size);
-        Some(jobs)
     }
 
-    fn finish(&self, jobs: Vec<Job<W>>) {
-        let (wanted, late): (Vec<Job<W>>, Vec<Job<W>>) = jobs
+    fn finish(&self, jobs: Vec<Job<Task<W>>>) {
+        let (wanted, late): (Vec<_>, Vec<_>) = jobs
             .into_iter()
-            .filter(|job| !job.reply.is_closed())
+            .filter(|job| !job.task.reply.is_closed())
             .partition(|job| job.since.elapsed() <= self.bounds.patience);
         for job in late {
-            let _ = job.reply.send(Err(Overloaded));
+            let _ = job.task.reply.send(Err(Overloaded));
         }
         let (requests, mut replies): (Vec<W::Request>, Vec<Option<oneshot::Sender<_>>>) =
-            wanted.into_iter().map(|job| (job.request, Some(job.reply))).unzip();
+            wanted.into_iter().map(|job| (job.task.request, Some(job.task.reply))).unzip();
         let requests: Vec<&W::Request> = requests.iter().collect();
         let together = self.guarded(&requests, &mut replies);
         for (request, reply) in requests.iter().zip(&mut replies).filter(|(_, reply)| reply.is_some()) {

@@ -47,6 +47,10 @@ pub(super) async fn guard(
 /// A page of another site must not use a visitor's browser to read from this server: neither by a host name that
 /// resolves to our address (DNS rebinding), nor by cross-site requests.
 fn refused(app: &App, headers: &HeaderMap, uri: &Uri) -> Option<Problem> {
+    // A proxy may have looked at the other one.
+    if headers.get_all(HOST).iter().count() > 1 {
+        return Some(Problem::bad("the request has two Host headers"));
+    }
     let host = uri.authority().map(|authority| authority.as_str().to_string());
     let host = host.or_else(|| headers.get(HOST)?.to_str().ok().map(str::to_string)).unwrap_or_default();
     if !app.hosts().allow(&host) {

@@ -7,6 +7,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
+use citree_index::container::check_mapped;
 
 /// Whether the process responds.
 #[utoipa::path(get, path = "/livez", tag = "watching", operation_id = "livez",
@@ -19,11 +20,12 @@ pub(super) async fn livez() -> &'static str {
 #[utoipa::path(get, path = "/readyz", tag = "watching", operation_id = "readyz",
     responses(
         (status = 200, description = "The server accepts requests", body = Ready),
-        (status = 503, description = "The server is stopping and finishes open requests", body = Ready),
+        (status = 503, description = "The server is stopping and finishes open requests; or a file of the bundle was \
+            truncated, and requests get 503 too", body = Ready),
     ))]
 pub(super) async fn readyz(State(app): State<App>) -> Response {
     let stopping = app.is_stopping();
-    let status = if stopping { StatusCode::SERVICE_UNAVAILABLE } else { StatusCode::OK };
+    let status = if stopping || check_mapped().is_err() { StatusCode::SERVICE_UNAVAILABLE } else { StatusCode::OK };
     let ready = Ready::new(&app.snapshot(), app.name().to_string(), app.allows_changes(), stopping);
     (status, Json(ready)).into_response()
 }

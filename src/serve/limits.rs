@@ -24,10 +24,17 @@ pub struct Limits {
     pub why_not: usize,
     /// The most sentences of several requests in one batch; 1 encodes each request separately.
     pub batch: usize,
-    /// The most words in the queue. Beyond it, requests get a 503.
+    /// The most cost of a batch of several requests, in words.
+    pub batch_words: usize,
+    /// The most cost of a short request, in words. Short requests have threads of their own.
+    pub short_words: usize,
+    /// The most words in the queue, of short requests and again of others. Beyond it, requests get a 503. The requests of one
+    /// address can have half of each.
     pub waiting_words: usize,
-    /// The most open connections. Beyond it, new ones get a 503.
+    /// The most open connections. Beyond it, one that does nothing ends, or the new one gets a 503.
     pub connections: usize,
+    /// The most open connections of one address.
+    pub address_connections: usize,
     /// The time for a client to send its request line and headers, and to start the next request on an open connection.
     pub header_time: Duration,
     /// The time for a client to send its body.
@@ -52,8 +59,11 @@ impl Default for Limits {
             citations: 20_000,
             why_not: 8,
             batch: 64,
-            waiting_words: 20_000,
+            batch_words: 250,
+            short_words: 100,
+            waiting_words: 40_000,
             connections: 512,
+            address_connections: 256,
             header_time: Duration::from_secs(10),
             body_time: Duration::from_secs(20),
             write_time: Duration::from_secs(20),

@@ -4,7 +4,7 @@
 //! connection ─► guard ─► api, training, views, page, health, evidence ─► changes: one at a time, with the token
 //!                          │ requests, checked against the limits
 //!                          ▼
-//!                        engine: a queue and its threads; queued requests are encoded in batches (compute)
+//!                        engine: a queue (who is next) and its threads; requests are encoded in batches (compute)
 //!                          │ the snapshot that the request pinned
 //!                          ▼
 //!                        explain
@@ -15,6 +15,7 @@ mod api;
 mod body;
 mod cache;
 mod changes;
+mod client;
 mod compute;
 mod connections;
 mod engine;
@@ -28,8 +29,11 @@ mod limits;
 mod metrics;
 mod openapi;
 mod page;
+mod priority;
 mod problem;
+mod queue;
 mod request;
+mod room;
 mod rule_request;
 mod snapshot;
 // The macro that documents handlers writes out full paths.
@@ -45,6 +49,7 @@ use axum::routing::{get, post};
 use axum::{Json, Router};
 use candle_core::Device;
 use changes::Changes;
+use client::Client;
 use compute::{Compute, QueuedRequest};
 use engine::Engine;
 use guard::Hosts;
@@ -52,8 +57,9 @@ use metrics::Metrics;
 use problem::Problem;
 use snapshot::{Refreshed, Snapshot, Snapshots};
 use std::net::TcpListener;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
 use utoipa_axum::router::OpenApiRouter;
@@ -147,9 +153,9 @@ impl App {
         *self.0.stopping.borrow()
     }
 
-    /// Queues a request and waits for its answer.
-    async fn submit(&self, request: QueuedRequest) -> std::result::Result<Response, Problem> {
-        let reply = self.0.engine.submit(request).await??;
+    /// Queues a request of a client and waits for its answer.
+    async fn submit(&self, client: Client, request: QueuedRequest) -> std::result::Result<Response, Problem> {
+        let reply = self.0.engine.submit(client.address(), request).await??;
         Ok(([(axum::http::header::CONTENT_TYPE, reply.kind)], reply.body).into_response())
     }
 }
@@ -169,7 +175,7 @@ impl Server {
         let snapshots = Arc::new(Snapshots::open(bundle, device)?);
         let metrics = Arc::new(Metrics::new());
         metrics.serving(snapshots.snapshot().generation);
-        let engine = Compute::start(&metrics, &limits, threads).map_err(failed)?;
+        let engine = Compute::start(&metrics, &limits, threads).map_err(threadless)?;
         let (stop, stopping) = watch::channel(false);
         let hosts = Hosts::new(listener.local_addr().map_err(failed)?.ip(), hosts);
         let name = snapshots.snapshot().explainer.bundle().name();
@@ -200,13 +206,21 @@ impl Server {
     /// Serves until it is stopped. Calls `on_event` for each event.
     pub fn run(self, listener: TcpListener, on_event: impl Fn(Event) + Send + Sync + 'static) -> Result<()> {
         let failed = |source: std::io::Error| Error::Serve { message: source.to_string() };
-        let runtime =
-            tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().map_err(failed)?;
+        let mut builder = tokio::runtime::Builder::new_multi_thread();
+        builder.worker_threads(2).enable_all();
+        // tokio panics if the system refuses a thread.
+        let refused = |_| threadless("the system refused it");
+        let runtime = catch_unwind(AssertUnwindSafe(|| builder.build())).map_err(refused)?.map_err(threadless)?;
         let (app, on_event) = (App(Arc::new(self.shared)), Arc::new(on_event));
-        runtime.block_on(async {
+        let (ended, end) = mpsc::channel();
+        let looking = std::thread::Builder::new().name("citree-look".to_string()).spawn({
+            let (app, on_event) = (app.clone(), on_event.clone());
+            move || keep_looking(&app, &*on_event, &end)
+        });
+        let looking = looking.map_err(threadless)?;
+        let served: Result<()> = runtime.block_on(async {
             listener.set_nonblocking(true).map_err(failed)?;
             let listener = tokio::net::TcpListener::from_std(listener).map_err(failed)?;
-            let looking = tokio::spawn(keep_looking(app.clone(), on_event.clone()));
             let mut stopping = app.0.stopping.clone();
             let announced = tokio::spawn({
                 let on_event = on_event.clone();
@@ -220,11 +234,18 @@ impl Server {
             if !connections::serve(listener, router(app.clone()), &app, stopping).await {
                 on_event(Event::CutOff);
             }
-            looking.abort();
             let _ = announced.await;
             Ok(())
-        })
+        });
+        drop(ended);
+        let _ = looking.join();
+        served
     }
+}
+
+/// The error of a server that gets no thread.
+fn threadless(reason: impl std::fmt::Display) -> Error {
+    Error::Serve { message: format!("a thread does not start: {reason}; use fewer with --threads") }
 }
 
 /// The OpenAPI document, as served at `/openapi.json`.
@@ -273,13 +294,12 @@ fn router(app: App) -> Router {
         .with_state(app)
 }
 
-/// Checks for another content of the folder while the server runs.
-async fn keep_looking(app: App, on_event: Arc<impl Fn(Event) + Send + Sync + 'static>) {
+/// Checks for another content of the folder while the server runs. It has a thread from the start, because a server under
+/// load may get no other.
+fn keep_looking(app: &App, on_event: &impl Fn(Event), end: &mpsc::Receiver<()>) {
     let mut told = app.snapshot();
-    loop {
-        tokio::time::sleep(LOOK).await;
-        let snapshots = app.0.snapshots.clone();
-        match tokio::task::spawn_blocking(move || snapshots.refresh(Instant::now())).await {
+    while let Err(mpsc::RecvTimeoutError::Timeout) = end.recv_timeout(LOOK) {
+        match catch_unwind(AssertUnwindSafe(|| app.0.snapshots.refresh(Instant::now()))) {
             Ok(Refreshed::Switched(generation)) => app.metrics().serving(generation),
             Ok(Refreshed::Failed { generation, reason }) => on_event(Event::NotSwitched { generation, reason }),
             Ok(Refreshed::Unchanged) | Err(_) => {}

@@ -62,6 +62,15 @@ impl Problem {
         )
     }
 
+    /// A file of the served bundle was truncated while it was in use. The operator is told which.
+    pub(super) fn damaged() -> Self {
+        Self::new(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "a file of the bundle was truncated while it was served; the server answers again when its operator has restored \
+             it, or built the index again",
+        )
+    }
+
     pub(super) fn status(&self) -> StatusCode {
         StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
     }

@@ -16,6 +16,13 @@ use utoipa::ToSchema;
 /// The most splits of a request. There are fewer that differ.
 const MOST_SPLITS: usize = 16;
 
+/// The citations of a decision that cost as much as parsing a word.
+const CITATIONS_PER_WORD: usize = 10;
+/// The cost of splitting the evidence of an edge by anything but label, in words.
+const SPLITTING: usize = 3;
+/// The cost of a contrast, in words: it compares and sorts all training edges.
+const CONTRASTING: usize = 20;
+
 /// Sentences to parse: exactly one of the three fields.
 #[derive(Clone, Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -188,11 +195,7 @@ impl ExplainRequest {
         if self.edges.len() > limits.sentence_words {
             return Err(Problem::unfit(format!("`edges` has at most {} words here", limits.sentence_words)));
         }
-        let explained = |sentence: &Sentence| match self.edges.len() {
-            0 => sentence.words().len(),
-            some => some,
-        };
-        let explained = sentences.iter().map(explained).sum::<usize>();
+        let explained = sentences.iter().map(|sentence| explained(sentence, &self.edges)).sum::<usize>();
         // Two decisions, and under rules that count something against a choice two lists each.
         let lists = if rule.is_linear() { 2 } else { 4 };
         bounded(lists * count * explained, limits)?;
@@ -209,6 +212,23 @@ impl ExplainRequest {
         }
         let options = Options { count, by, words: self.edges.clone(), below: self.below };
         Ok(Question { options, why_not, flip: false })
+    }
+}
+
+/// The cost of answering a question besides parsing, in words.
+pub(super) fn cost(question: &Question, sentences: &[Sentence]) -> usize {
+    let options = &question.options;
+    let explained = sentences.iter().map(|sentence| explained(sentence, &options.words)).sum::<usize>();
+    let fine = options.by.iter().filter(|by| **by != By::Label).count();
+    let each = options.count / CITATIONS_PER_WORD + SPLITTING * fine;
+    explained * each + question.why_not.len() * sentences.len() * CONTRASTING
+}
+
+/// The number of words of a sentence whose edges are explained.
+fn explained(sentence: &Sentence, words: &[usize]) -> usize {
+    match words.len() {
+        0 => sentence.words().len(),
+        some => some,
     }
 }
 

@@ -4,6 +4,7 @@ use crate::bundle::{Bundle, Layout, Stamp};
 use crate::error::Result;
 use crate::explain::Explainer;
 use candle_core::Device;
+use citree_index::container::check_mapped;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, RwLock};
 use std::time::{Duration, Instant};
@@ -74,7 +75,9 @@ impl Snapshots {
         let mut failure = self.failure.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let stamp = Layout::of(&self.path).stamp();
         let current = self.snapshot();
-        if stamp == current.stamp {
+        // Once a mapped file was truncated, only opening it again shows whether it was restored.
+        let damaged = check_mapped().is_err();
+        if stamp == current.stamp && !damaged {
             *failure = None;
             return Refreshed::Unchanged;
         }
@@ -86,7 +89,8 @@ impl Snapshots {
             return Refreshed::Unchanged;
         };
         // If the index is of another model than it seems, the whole bundle is opened again.
-        let fast = stamp.has_model_of(&current.stamp).then(|| current.refreshed(stamp.clone()).ok()).flatten();
+        let known = !damaged && stamp.has_model_of(&current.stamp);
+        let fast = known.then(|| current.refreshed(stamp.clone()).ok()).flatten();
         match fast.map_or_else(|| Snapshot::open(&self.path, &self.device), Ok) {
             Ok(snapshot) => {
                 let generation = snapshot.generation;

@@ -3,6 +3,7 @@
 use super::App;
 use super::answers::{FoundSentence, FoundSentences, TrainingEdge, TrainingSentence};
 use super::api::{Format, conllu};
+use super::client::Client;
 use super::compute::{Context, QueuedRequest, Reply};
 use super::problem::Problem;
 use super::snapshot::Snapshot;
@@ -17,6 +18,8 @@ use utoipa::IntoParams;
 pub(super) const USUAL: usize = 20;
 /// The most sentences in a list.
 const MOST: usize = 100;
+/// The training sentences whose search costs as much as parsing a word.
+const SEARCHED_PER_WORD: usize = 500;
 
 /// The generation that a number refers to.
 #[derive(Clone, Copy, Debug, Default, Deserialize, IntoParams)]
@@ -53,11 +56,12 @@ pub(super) struct Find {
 )]
 pub(super) async fn edge(
     State(app): State<App>,
+    client: Client,
     Path(id): Path<String>,
     query: Result<Query<Of>, axum::extract::rejection::QueryRejection>,
 ) -> Result<Response, Problem> {
     let (edge, of) = (number(&id, "edge")?, checked(query)?);
-    look(&app, move |context| {
+    look(&app, client, 0, move |context| {
         known(context.snapshot, edge, of.generation)?;
         Reply::json(&TrainingEdge::new(context.snapshot, edge)?)
     })
@@ -77,13 +81,14 @@ pub(super) async fn edge(
 )]
 pub(super) async fn sentence(
     State(app): State<App>,
+    client: Client,
     Path(id): Path<String>,
     query: Result<Query<Of>, axum::extract::rejection::QueryRejection>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let (number, of) = (number(&id, "sentence")?, checked(query)?);
     let format = Format::accepted(&headers, &[Format::Json, Format::Conllu])?;
-    look(&app, move |context| {
+    look(&app, client, 0, move |context| {
         same(context.snapshot, of.generation)?;
         let sentence = found(context.snapshot, number)?;
         if format == Format::Json {
@@ -105,18 +110,28 @@ pub(super) async fn sentence(
 )]
 pub(super) async fn sentences(
     State(app): State<App>,
+    client: Client,
     query: Result<Query<Find>, axum::extract::rejection::QueryRejection>,
 ) -> Result<Response, Problem> {
     let find = checked(query)?;
-    look(&app, move |context| Reply::json(&list(context.snapshot, &find)?)).await
+    let cost = search_cost(&app);
+    look(&app, client, cost, move |context| Reply::json(&list(context.snapshot, &find)?)).await
 }
 
-/// Responds from the treebank alone. Runs on the engine's threads, because a search takes a while.
+/// The cost of searching all training sentences, in words.
+pub(super) fn search_cost(app: &App) -> usize {
+    app.snapshot().explainer.edges().sentences() as usize / SEARCHED_PER_WORD
+}
+
+/// Responds from the treebank alone, at a cost in words. Runs on the engine's threads, because a search takes a while.
 pub(super) async fn look(
     app: &App,
+    client: Client,
+    cost: usize,
     answer: impl Fn(&Context<'_>) -> Result<Reply, Problem> + Send + Sync + 'static,
 ) -> Result<Response, Problem> {
-    app.submit(QueuedRequest::new(app.snapshot(), Vec::new(), Rule::sum(), answer)).await
+    let request = QueuedRequest::new(app.snapshot(), Vec::new(), Rule::sum(), answer);
+    app.submit(client, request.with_more(cost)).await
 }
 
 /// The training sentences that match a search.

@@ -1,8 +1,8 @@
 //! The HTML fragments that the page requests. They belong to the page and change with it; programs use the API.
 
 use super::App;
-use super::api::CONTRASTING;
 use super::body;
+use super::client::Client;
 use super::compute::{Context, QueuedRequest, Reply};
 use super::problem::Problem;
 use super::request::{self, ExplainRequest};
@@ -22,6 +22,9 @@ const OTHERS: usize = 4;
 /// Arguments for and against a decision, each shown above the rest of the explanation.
 const ARGUMENTS: usize = 4;
 
+/// The cost of the neighbours of an edge under both models, in words.
+const NEIGHBORS: usize = 10;
+
 /// A training sentence, identified by an edge, a `sent_id` or a number.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -40,7 +43,7 @@ pub(super) struct TrainingQuery {
 }
 
 /// A sentence as a tree.
-pub(super) async fn sentence(State(app): State<App>, http: Request) -> Result<Response, Problem> {
+pub(super) async fn sentence(State(app): State<App>, client: Client, http: Request) -> Result<Response, Problem> {
     let request: ExplainRequest = body::read(http, app.limits()).await?;
     let snapshot = app.snapshot();
     let sentences = request.sentences(snapshot.explainer.parser(), app.limits())?;
@@ -56,19 +59,19 @@ pub(super) async fn sentence(State(app): State<App>, http: Request) -> Result<Re
         }
         Ok(numbered(context, &html))
     };
-    app.submit(QueuedRequest::new(snapshot, sentences, rule, answer).coming_again()).await
+    app.submit(client, QueuedRequest::new(snapshot, sentences, rule, answer).coming_again()).await
 }
 
 /// The explanation of one edge, with a contrast if one is requested.
-pub(super) async fn edge(State(app): State<App>, http: Request) -> Result<Response, Problem> {
+pub(super) async fn edge(State(app): State<App>, client: Client, http: Request) -> Result<Response, Problem> {
     let request: ExplainRequest = body::read(http, app.limits()).await?;
     let snapshot = app.snapshot();
     let sentences = request.sentences(snapshot.explainer.parser(), app.limits())?;
     let rule = request.rule(snapshot.explainer.rule())?;
     let question = request.question(&sentences, &rule, app.limits())?;
-    let more = question.why_not.len() * sentences.len() * CONTRASTING;
+    let more = request::cost(&question, &sentences);
     let answer = move |context: &Context<'_>| explained(context, &question);
-    app.submit(QueuedRequest::new(snapshot, sentences, rule, answer).with_more(more).coming_again()).await
+    app.submit(client, QueuedRequest::new(snapshot, sentences, rule, answer).with_more(more).coming_again()).await
 }
 
 fn explained(context: &Context<'_>, question: &Question) -> Result<Reply, Problem> {
@@ -101,11 +104,12 @@ fn explained(context: &Context<'_>, question: &Question) -> Result<Reply, Proble
 /// A training sentence, with the neighbours of one of its edges.
 pub(super) async fn training(
     State(app): State<App>,
+    client: Client,
     query: Result<Query<TrainingQuery>, axum::extract::rejection::QueryRejection>,
 ) -> Result<Response, Problem> {
     let wanted = training::checked(query)?;
     let count = request::count(wanted.count, app.limits())?;
-    training::look(&app, move |context| shown(context, &wanted, count)).await
+    training::look(&app, client, NEIGHBORS, move |context| shown(context, &wanted, count)).await
 }
 
 fn shown(context: &Context<'_>, wanted: &TrainingQuery, count: usize) -> Result<Reply, Problem> {
@@ -161,10 +165,12 @@ fn shown(context: &Context<'_>, wanted: &TrainingQuery, count: usize) -> Result<
 /// The training sentences that match a search, as a list of links.
 pub(super) async fn find(
     State(app): State<App>,
+    client: Client,
     query: Result<Query<Find>, axum::extract::rejection::QueryRejection>,
 ) -> Result<Response, Problem> {
     let find = training::checked(query)?;
-    training::look(&app, move |context| {
+    let cost = training::search_cost(&app);
+    training::look(&app, client, cost, move |context| {
         let found = training::list(context.snapshot, &find)?;
         let list: Vec<(u32, &str, &str)> =
             found.sentences.iter().map(|one| (one.sentence, one.sent_id.as_str(), one.text.as_str())).collect();

@@ -31,6 +31,18 @@ fn text_names_citations_and_their_coverage() {
 }
 
 #[test]
+fn control_characters_of_a_treebank_do_not_reach_the_terminal() {
+    let sandbox = trained();
+    let word = "1\tAn\x1b]0;title\x07na\t_\tPROPN\t_\t_\t0\troot\t_\t_";
+    sandbox.write("hostile.conllu", &format!("# sent_id = a\x1b[2Jb\n{word}\n\n"));
+    let output = sandbox.citree(&["explain", "t.citree", "hostile.conllu"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let text = stdout(&output);
+    assert!(text.contains("a\\u{1b}[2Jb") && text.contains("An\\u{1b}]0;title\\u{7}na"), "{text}");
+    assert!(!text.contains(['\x1b', '\x07']), "{text}");
+}
+
+#[test]
 fn text_fits_the_width_it_is_given() {
     let sandbox = trained();
     for width in [72, 100] {

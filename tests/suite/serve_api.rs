@@ -224,6 +224,8 @@ fn refused_requests_get_problem_json_with_a_remedy() {
     for (path, body, status, detail) in [
         ("/v1/parse", "{", 400, "not such a request"),
         ("/v1/parse", "{}", 400, "`text`, `conllu` and `words`"),
+        ("/v1/parse", r#"["Anna sleeps.", null, null]"#, 400, "a JSON object"),
+        ("/v1/explain", " [\"Anna sleeps.\"]", 400, "a JSON object"),
         ("/v1/parse", r#"{"text": "a", "words": ["a"]}"#, 400, "one of"),
         ("/v1/parse", r#"{"text": "a", "file": "/etc/passwd"}"#, 400, "unknown field `file`"),
         ("/v1/parse", r#"{"text": "  \n "}"#, 422, "no word"),

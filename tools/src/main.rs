@@ -12,6 +12,7 @@ const USAGE: &str = "\
 usage: cargo xtask NAME
 
   tidy           check the house rules in every file of the repository; list each violation as file:line
+  hostile        run good clients against the server, alone and beside hostile ones
   peers train    compare the speed of training and parsing with PyTorch
   peers bert     compare the speed of BERT features with PyTorch and Hugging Face transformers
   peers joint    measure what one encoder for heads and labels saves
@@ -27,6 +28,7 @@ fn main() -> anyhow::Result<ExitCode> {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match arguments[..] {
         ["tidy"] => tidy::run(repository()?),
+        ["hostile", ..] => peers(&arguments),
         ["peers", ref rest @ ..] => peers(rest),
         ["help" | "--help" | "-h"] => {
             std::io::stdout().write_all(USAGE.as_bytes())?;

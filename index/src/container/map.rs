@@ -1,8 +1,10 @@
 //! Memory mapping: the only place that turns bytes of a file into typed slices.
 
-use std::{fs::File, io, marker::PhantomData, ops::Deref, sync::Arc};
+use std::{fs::File, io, marker::PhantomData, ops::Deref, path::Path, sync::Arc};
 
 use memmap2::{Mmap, MmapOptions};
+
+use super::truncation::Known;
 
 #[cfg(target_endian = "big")]
 compile_error!("mapped files are little-endian and are used without conversion: big-endian machines are unsupported");
@@ -12,16 +14,24 @@ compile_error!("mapped files are little-endian and are used without conversion: 
 /// Only the modules of the container can make one. They map only bytes that never change again; each function below
 /// says why.
 #[derive(Clone, Debug)]
-pub(super) struct Map(Arc<Mmap>);
+pub(super) struct Map(Arc<Mapped>);
+
+/// The fields are dropped in this order: a mapping ends after it is forgotten.
+#[derive(Debug)]
+struct Mapped {
+    _known: Option<Known>,
+    bytes: Mmap,
+}
 
 impl Map {
     /// Maps a complete file that [`Sections`](super::Sections) opened.
-    pub(super) fn whole(file: &File) -> io::Result<Self> {
+    pub(super) fn whole(file: &File, path: &Path) -> io::Result<Self> {
         // SAFETY: a file has a valid header only after `Writer::finish`, which consumes the writer, so this API cannot
         // write the file any more. The module documentation forbids changes from outside.
         #[allow(unsafe_code)]
-        let map = unsafe { Mmap::map(file)? };
-        Ok(Self(Arc::new(map)))
+        let bytes = unsafe { Mmap::map(file)? };
+        let _known = Some(Known::new(path, &file.metadata()?, &bytes));
+        Ok(Self(Arc::new(Mapped { _known, bytes })))
     }
 
     /// Maps a section of a file that [`Writer`](super::Writer) is still writing: these bytes and no others.
@@ -31,18 +41,18 @@ impl Map {
         // is consumed itself. Later writes go to other sections or to the header, and the file only ever grows. The
         // slice that memmap2 makes covers this section alone.
         #[allow(unsafe_code)]
-        let map = unsafe { MmapOptions::new().offset(offset).len(length).map(file)? };
-        Ok(Self(Arc::new(map)))
+        let bytes = unsafe { MmapOptions::new().offset(offset).len(length).map(file)? };
+        Ok(Self(Arc::new(Mapped { _known: None, bytes })))
     }
 
     pub(super) fn bytes(&self) -> &[u8] {
-        &self.0
+        &self.0.bytes
     }
 
     /// A typed view of `bytes` bytes from `offset`. `None` if they are outside the map, unaligned or not whole values.
     pub(super) fn view<T: Plain>(&self, offset: u64, bytes: u64) -> Option<View<T>> {
         let (start, length) = (usize::try_from(offset).ok()?, usize::try_from(bytes).ok()?);
-        let part = self.0.get(start..start.checked_add(length)?)?;
+        let part = self.0.bytes.get(start..start.checked_add(length)?)?;
         let whole = length.is_multiple_of(size_of::<T>()) && part.as_ptr().cast::<T>().is_aligned();
         whole.then(|| View { map: self.clone(), start, count: length / size_of::<T>(), kind: PhantomData })
     }
@@ -66,7 +76,7 @@ impl<T: Plain> Deref for View<T> {
         // plain, so every bit pattern is a value. The mapping lives as long as `self`, and its bytes never change.
         #[allow(unsafe_code)]
         unsafe {
-            std::slice::from_raw_parts(self.map.0.as_ptr().add(self.start).cast(), self.count)
+            std::slice::from_raw_parts(self.map.0.bytes.as_ptr().add(self.start).cast(), self.count)
         }
     }
 }
@@ -109,7 +119,7 @@ mod tests {
     fn a_view_has_the_numbers_that_were_written_and_nothing_beyond_the_file() {
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(bytes_of(&[1.5f32, -2.0, 3.25])).unwrap();
-        let map = Map::whole(&file).unwrap();
+        let map = Map::whole(&file, Path::new("a temporary file")).unwrap();
         assert_eq!(*map.view::<f32>(4, 8).unwrap(), [-2.0, 3.25]);
         assert!(map.view::<f32>(0, 0).unwrap().is_empty());
         assert!(map.view::<f32>(2, 8).is_none(), "not aligned");

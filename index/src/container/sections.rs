@@ -36,7 +36,7 @@ impl Sections {
         Read::take(&file, HEADER as u64).read_to_end(&mut header).at("read", &path)?;
         let length = file.metadata().at("read", &path)?.len();
         let (version, facts, entries) = decode(&path, &header, kind, length, remedies)?;
-        let map = Map::whole(&file).at("map", &path)?;
+        let map = Map::whole(&file, &path).at("map", &path)?;
         if map.bytes().len() as u64 != length {
             let found = map.bytes().len() as u64;
             return Err(Error::Length { path, expected: length, found, remedy: remedies.damage });

@@ -2,6 +2,7 @@
 
 use super::text;
 use crate::audit::{Decision, Decisions, Finding, Verdict};
+use crate::cli::printable::Printable;
 use std::io::{BufRead, Write};
 use std::path::Path;
 
@@ -10,7 +11,7 @@ const KEYS: &str = "a accept   k keep   o HEAD LABEL other   s skip   q quit   (
 /// Goes through findings and saves the decisions.
 pub(super) fn run(findings: &[Finding], file: Option<&Path>, path: &Path) -> anyhow::Result<()> {
     let mut answers = std::io::stdin().lock().lines();
-    let mut out = std::io::stdout().lock();
+    let mut out = Printable::new(std::io::stdout().lock(), false);
     for (finding, number) in findings.iter().zip(1..) {
         writeln!(out, "\n{number} of {}", findings.len())?;
         text::whole(&mut out, finding, file)?;

@@ -9,7 +9,7 @@ const WIDTH: usize = 100;
 
 /// Colours where they are wanted, brackets where not.
 pub(super) struct Style {
-    colours: bool,
+    pub(super) colours: bool,
     pub(super) width: usize,
 }
 

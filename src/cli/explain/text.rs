@@ -2,6 +2,7 @@
 
 use super::Answer;
 use super::style::Style;
+use crate::cli::printable::Printable;
 use crate::cli::{arcs, columns};
 use crate::explain::wording::{
     self, MOST_OF_ALL, UNUSUAL_SHARES, completeness, fixed, has_unusual_shares, percent, signed,
@@ -30,7 +31,9 @@ pub(super) enum Detail {
 /// Writes all that is said about a sentence, the answers first.
 pub(super) fn write(out: &mut impl Write, answer: &Answer, detail: Detail) -> anyhow::Result<()> {
     let explanation = &answer.explanation;
-    let mut page = Page { out, style: Style::of_terminal(), explanation, shares_explained: false };
+    let style = Style::of_terminal();
+    let out = Printable::new(out, style.colours);
+    let mut page = Page { out, style, explanation, shares_explained: false };
     if let Some(sent_id) = &explanation.sent_id {
         page.title(sent_id)?;
     }

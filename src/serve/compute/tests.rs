@@ -9,6 +9,7 @@ use crate::explain::Options;
 use crate::serve::snapshot::{Refreshed, Snapshots};
 use crate::treebank::starter;
 use candle_core::Device;
+use std::net::{IpAddr, Ipv4Addr};
 use std::time::Instant;
 
 /// The configuration of a model that is trained in about a second.
@@ -23,6 +24,16 @@ pub(in crate::serve) fn bundle(folder: &std::path::Path) -> std::path::PathBuf {
     Bundle::train(&bundle, &small(), treebank, treebank).unwrap();
     bundle
 }
+
+const CLIENT: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+const BOUNDS: Bounds = Bounds {
+    threads: 1,
+    together: 64,
+    batch: 1000,
+    short: 0,
+    waiting: 1000,
+    patience: std::time::Duration::from_secs(60),
+};
 
 fn words(context: &Context<'_>) -> Result<Reply, Problem> {
     let words: Vec<String> = context.explanations().flat_map(|explanation| explanation.words).collect();
@@ -44,11 +55,10 @@ fn a_request_that_panics_or_fails_does_not_affect_others_in_its_batch() {
         QueuedRequest::new(snapshot(), Vec::new(), Rule::sum(), words),
         QueuedRequest::new(snapshot(), one("Eve"), Rule::nca(64.0).unwrap(), words).coming_again(),
     ];
-    let bounds = Bounds { threads: 1, together: 64, waiting: 1000, patience: std::time::Duration::from_secs(60) };
-    let engine = Engine::start(compute, bounds).unwrap();
+    let engine = Engine::start(compute, BOUNDS).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let answers = runtime.block_on(async {
-        let [a, b, c, d, e] = requests.map(|request| engine.submit(request));
+        let [a, b, c, d, e] = requests.map(|request| engine.submit(CLIENT, request));
         tokio::join!(a, b, c, d, e)
     });
     let body = |answer: Result<Result<Reply, Problem>, super::super::engine::Overloaded>| {
@@ -62,7 +72,7 @@ fn a_request_that_panics_or_fails_does_not_affect_others_in_its_batch() {
     assert!(metrics.text().contains("citree_panics_total 1"));
     // The cached analysis gives the same response as the computed one.
     let again = QueuedRequest::new(snapshot(), one("Eve"), Rule::nca(64.0).unwrap(), words).coming_again();
-    assert_eq!(body(runtime.block_on(engine.submit(again))), Ok("Eve sleeps".to_string()));
+    assert_eq!(body(runtime.block_on(engine.submit(CLIENT, again))), Ok("Eve sleeps".to_string()));
 }
 
 #[test]
@@ -101,13 +111,13 @@ fn a_request_is_answered_from_the_generation_it_began_with() {
     let path = bundle(folder.path());
     let snapshots = Snapshots::open(&path, &Device::Cpu).unwrap();
     let compute = Compute { metrics: Arc::new(Metrics::new()), cache: AnalysisCache::default() };
-    let bounds = Bounds { threads: 1, together: 64, waiting: 1000, patience: std::time::Duration::from_secs(60) };
-    let engine = Engine::start(compute, bounds).unwrap();
+    let engine = Engine::start(compute, BOUNDS).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let treebank = starter::train();
     let request =
         |rule: &Rule| QueuedRequest::new(snapshots.snapshot(), vec![treebank[0].clone()], rule.clone(), cited);
-    let ask = |request| String::from_utf8(runtime.block_on(engine.submit(request)).unwrap().unwrap().body).unwrap();
+    let ask =
+        |request| String::from_utf8(runtime.block_on(engine.submit(CLIENT, request)).unwrap().unwrap().body).unwrap();
     for rule in [Rule::sum(), Rule::knn(2).unwrap()] {
         let known = snapshots.snapshot().generation;
         let before = ask(request(&rule).coming_again());

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 use super::*;
+use std::net::Ipv4Addr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 
@@ -17,7 +18,7 @@ impl Work for Doubling {
     type Request = usize;
     type Answer = Result<usize, &'static str>;
     fn size(&self, request: &usize) -> usize {
-        *request
+        1 + *request
     }
     fn sentences(&self, _: &usize) -> usize {
         1
@@ -56,8 +57,10 @@ fn gated(bounds: Bounds) -> Setup {
     Setup { engine: Arc::new(Engine::start(work, bounds).unwrap()), open, largest, worked }
 }
 
+const CLIENT: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+
 fn bounds() -> Bounds {
-    Bounds { threads: 1, together: 64, waiting: 1000, patience: Duration::from_secs(60) }
+    Bounds { threads: 1, together: 64, batch: 1000, short: 0, waiting: 1000, patience: Duration::from_secs(60) }
 }
 
 type Answered = Result<<Doubling as Work>::Answer, Overloaded>;
@@ -65,7 +68,7 @@ type Answered = Result<<Doubling as Work>::Answer, Overloaded>;
 /// Submits a request from its own task.
 fn asking(engine: &Arc<Engine<Doubling>>, request: usize) -> tokio::task::JoinHandle<Answered> {
     let engine = engine.clone();
-    tokio::spawn(async move { engine.submit(request).await })
+    tokio::spawn(async move { engine.submit(CLIENT, request).await })
 }
 
 fn runtime() -> tokio::runtime::Runtime {
@@ -80,7 +83,7 @@ async fn begin(engine: &Engine<Doubling>) {
 
 /// Waits until this number of requests is in the queue.
 async fn settle(engine: &Engine<Doubling>, waiting: usize) {
-    while engine.queue.lock().jobs.len() != waiting {
+    while engine.shared.lock().queue.len() != waiting {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
 }
@@ -117,7 +120,7 @@ fn a_panic_does_not_affect_other_requests_or_stop_the_thread() {
             answers.push(request.await.unwrap().unwrap());
         }
         assert_eq!(answers, [Ok(10), Err("panicked"), Err("left out"), Ok(12)]);
-        assert_eq!(engine.submit(7).await, Ok(Ok(14)));
+        assert_eq!(engine.submit(CLIENT, 7).await, Ok(Ok(14)));
     });
 }
 
@@ -130,10 +133,10 @@ fn requests_beyond_the_bound_are_refused_until_the_queue_has_room() {
         begin(&engine).await;
         let large = spawn(50);
         settle(&engine, 1).await;
-        assert_eq!(engine.submit(1).await, Err(Overloaded), "50 wait already");
+        assert_eq!(engine.submit(CLIENT, 1).await, Err(Overloaded), "50 wait already");
         (0..9).for_each(|_| open.send(()).unwrap());
         assert_eq!((working.await.unwrap(), large.await.unwrap()), (Ok(Ok(2)), Ok(Ok(100))));
-        assert_eq!(engine.submit(3).await, Ok(Ok(6)));
+        assert_eq!(engine.submit(CLIENT, 3).await, Ok(Ok(6)));
     });
 }
 
@@ -159,7 +162,7 @@ fn abandoned_requests_are_dropped_and_late_ones_get_an_error() {
         open_again.send(()).unwrap();
         working.await.unwrap().unwrap().unwrap();
         drop(open_again);
-        assert_eq!(engine.submit(3).await, Ok(Ok(6)));
+        assert_eq!(engine.submit(CLIENT, 3).await, Ok(Ok(6)));
         assert_eq!(worked.load(Ordering::SeqCst), 2, "1 and 3, not 2");
     });
     drop(open);
@@ -172,10 +175,12 @@ fn dropping_the_engine_processes_the_queue() {
     let requests: Vec<_> = runtime.block_on(async {
         let requests = (1..4)
             .map(|request| {
-                let queue = engine.queue.clone();
+                let shared = engine.shared.clone();
                 let (reply, answer) = oneshot::channel();
-                queue.lock().jobs.push_back(Job { request, reply, since: Instant::now() });
-                queue.changed.notify_one();
+                let task = Task { request, reply };
+                let job = Job { client: CLIENT, size: request, sentences: 1, since: Instant::now(), task };
+                assert!(shared.lock().queue.add(job, &shared.bounds).is_some());
+                shared.changed.notify_all();
                 answer
             })
             .collect();
@@ -189,4 +194,57 @@ fn dropping_the_engine_processes_the_queue() {
             answer.await.unwrap().unwrap().unwrap();
         }
     });
+}
+
+#[test]
+fn a_short_request_is_answered_while_every_other_thread_computes_a_long_one() {
+    let (open, gate) = mpsc::channel();
+    let work = Sleeping { gate: Mutex::new(gate) };
+    let engine = Arc::new(Engine::start(work, Bounds { threads: 2, short: 5, waiting: 10_000, ..bounds() }).unwrap());
+    runtime().block_on(async {
+        let asking = |request| {
+            let engine = engine.clone();
+            tokio::spawn(async move { engine.submit(CLIENT, request).await })
+        };
+        let long: Vec<_> = (0..8).map(|_| asking(100)).collect();
+        // Two are being computed.
+        while engine.shared.lock().queue.len() != 6 {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        let short = tokio::time::timeout(Duration::from_secs(20), asking(5)).await;
+        assert_eq!(short.expect("it waits for long ones").unwrap(), Ok(5));
+        (0..8).for_each(|_| open.send(()).unwrap());
+        for long in long {
+            assert_eq!(long.await.unwrap(), Ok(100));
+        }
+    });
+}
+
+/// Work that returns its request. Requests over 10 each take until a message is received.
+struct Sleeping {
+    gate: Mutex<mpsc::Receiver<()>>,
+}
+
+impl Work for Sleeping {
+    type Request = usize;
+    type Answer = usize;
+    fn size(&self, request: &usize) -> usize {
+        *request
+    }
+    fn sentences(&self, _: &usize) -> usize {
+        64
+    }
+    fn work(&self, requests: &[&usize], done: &mut dyn FnMut(usize, usize)) {
+        for (place, request) in requests.iter().enumerate() {
+            if **request > 10 {
+                let _ = self.gate.lock().unwrap().recv();
+            }
+            done(place, **request);
+        }
+    }
+    fn failed(&self, _: bool) -> usize {
+        0
+    }
+    fn taken(&self, _: usize) {}
+    fn waits(&self, _: usize) {}
 }

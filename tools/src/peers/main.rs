@@ -43,6 +43,7 @@ fn main() -> anyhow::Result<ExitCode> {
         ["bert", "--help" | "-h"] => print(bert::USAGE),
         ["evidence", "--help" | "-h"] => print(evidence::USAGE),
         ["serve", "--help" | "-h"] => print(serve::USAGE),
+        ["hostile", "--help" | "-h"] => print(serve::hostile::USAGE),
         ["--help" | "-h"] => print(&usage()),
         ["bert", ref options @ ..] => {
             bert::run(&bert::Options::new(repository()?, options)?)?;
@@ -61,6 +62,7 @@ fn main() -> anyhow::Result<ExitCode> {
             Ok(ExitCode::SUCCESS)
         }
         ["serve", ref options @ ..] => serve::run(&serve::Options::new(options)?),
+        ["hostile", ref options @ ..] => serve::hostile::run(&serve::hostile::Options::new(options)?),
         ["search", ref options @ ..] => {
             search::run(&search::Options::new(options)?)?;
             Ok(ExitCode::SUCCESS)

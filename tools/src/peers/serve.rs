@@ -1,6 +1,7 @@
 //! Measures `citree serve` under load: latency, throughput and endurance.
 
 mod client;
+pub mod hostile;
 mod latency;
 mod load;
 mod numbers;

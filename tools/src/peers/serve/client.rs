@@ -1,8 +1,9 @@
 //! A small HTTP client over plain sockets, because an HTTP library cannot send invalid requests.
 
 use anyhow::{Context, bail, ensure};
+use socket2::{Domain, Socket, Type};
 use std::io::{self, Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
 /// The time limit for one response, and for one write of a request.
@@ -48,7 +49,18 @@ pub struct Connection {
 
 impl Connection {
     pub fn open(address: SocketAddr) -> io::Result<Self> {
-        let stream = TcpStream::connect_timeout(&address, PATIENCE)?;
+        Self::of(TcpStream::connect_timeout(&address, PATIENCE)?)
+    }
+
+    /// A connection from another address of this machine.
+    pub fn open_from(own: Ipv4Addr, address: SocketAddr) -> io::Result<Self> {
+        let socket = Socket::new(Domain::IPV4, Type::STREAM, None)?;
+        socket.bind(&SocketAddr::from((own, 0)).into())?;
+        socket.connect_timeout(&address.into(), PATIENCE)?;
+        Self::of(socket.into())
+    }
+
+    fn of(stream: TcpStream) -> io::Result<Self> {
         stream.set_read_timeout(Some(PATIENCE))?;
         stream.set_write_timeout(Some(PATIENCE))?;
         stream.set_nodelay(true)?;
