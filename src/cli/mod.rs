@@ -31,6 +31,7 @@ mod treebanks;
 mod verify;
 
 use clap::{Parser, Subcommand};
+use std::ffi::OsString;
 use std::io::Write;
 use std::process::ExitCode;
 
@@ -82,7 +83,13 @@ enum Verb {
 
 /// The `citree` command: parses the command line, runs the verb and reports errors.
 pub fn main() -> ExitCode {
-    match run() {
+    main_with(std::env::args_os())
+}
+
+/// The same with given arguments, of which the first is the name of the command. For programs in other languages, whose
+/// own arguments are not those of the command. Call it once per process. Ends the process if the arguments ask for help or are wrong.
+pub fn main_with(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    match run(arguments) {
         Ok(code) => code,
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
@@ -101,8 +108,8 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
         .any(|e| e.kind() == std::io::ErrorKind::BrokenPipe)
 }
 
-fn run() -> anyhow::Result<ExitCode> {
-    match Cli::parse().verb {
+fn run(arguments: impl IntoIterator<Item = OsString>) -> anyhow::Result<ExitCode> {
+    match Cli::parse_from(shell::given(arguments)).verb {
         Verb::Demo(args) => demo::run(args),
         Verb::Train(args) => train::run(args),
         Verb::Parse(args) => parse::run(args),
