@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from os import PathLike, fspath
+from os import fspath
 from typing import TYPE_CHECKING, Any, overload
 
 from . import _native
@@ -175,6 +175,30 @@ class Doc:
             columns[name] = [getattr(word, name) for _, word in words]
         return Table(columns, _WORD_TYPES)
 
+    def offsets(self) -> list[list[tuple[int, int]]]:
+        """Where the words of each sentence stand in `text`: first character, and the one after the last.
+
+        The words of a multiword token have the place of the token. Only a document that was made from a text has one.
+
+        >>> doc = nlp("It rained.  She reads.")
+        >>> [doc.text[start:end] for start, end in doc.offsets()[1]]
+        ['She', 'reads', '.']
+        """
+        if self.text is None:
+            raise ValueError("the document has no text; it was made from words or from CoNLL-U")
+        offsets, at = [], 0
+        for sentence in self.sentences:
+            tokens = {first: (last, form) for first, last, form in sentence.tokens}
+            spans: list[tuple[int, int]] = []
+            for word in sentence.words:
+                if len(spans) < word.id:
+                    last, form = tokens.get(word.id, (word.id, word.form))
+                    start = self.text.index(form, at)
+                    at = start + len(form)
+                    spans += [(start, at)] * (last - word.id + 1)
+            offsets.append(spans)
+        return offsets
+
     def to_pandas(self) -> Any:
         """The words as a pandas DataFrame."""
         return self.to_table().to_pandas()
@@ -208,15 +232,19 @@ _WORD_TYPES = {
 }  # fmt: skip
 
 
-def read_conllu(source: str | PathLike[str], *, trees: bool = False) -> Doc:
+def read_conllu(source: Any, *, trees: bool = False) -> Doc:
     r"""Reads a CoNLL-U file, or a string of CoNLL-U, which has a line break. Nothing is lost on the way to `to_conllu`.
 
-    With `trees`, every sentence must be a tree with labels, as training needs it.
+    Objects of the packages conllu (a `TokenList`) and udapi (a `Document`) are taken too. With `trees`, every
+    sentence must be a tree with labels, as training needs it.
 
     >>> doc = citree.read_conllu("1\tHi\t_\t_\t_\t_\t0\troot\t_\t_\n\n")
     >>> doc[0].words[0]
     Word(1, 'Hi', head=0, deprel='root')
     """
+    for write in ("serialize", "to_conllu_string"):
+        if hasattr(source, write):
+            source = getattr(source, write)()
     if isinstance(source, str) and "\n" in source:
         sentences = _native.read_conllu("<text>", source, trees)
     else:

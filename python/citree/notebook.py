@@ -10,7 +10,7 @@ def image(svg: str, text: str) -> str:
     return f'<img alt="{escape(text)}" style="max-width:100%" src="data:image/svg+xml;base64,{data}">'
 
 
-def frame(page: str, height: int = 560, allow: str = "") -> str:
+def frame(page: str, height: int = 760, allow: str = "allow-same-origin") -> str:
     """A page in a frame. Its script does not run unless `allow` says so; without it, all of the page is open."""
     style = f"width:100%;height:{height}px;border:0"
     return f'<iframe sandbox="{allow}" style="{style}" srcdoc="{escape(page)}"></iframe>'

@@ -51,12 +51,16 @@ def own(bundle: Path, tmp_path: Path) -> citree.Pipeline:
     return citree.load(tmp_path / "own.citree")
 
 
-def command(*arguments: str | Path, text: str = "", ok: bool = True) -> subprocess.CompletedProcess[str]:
-    """Runs the `citree` command: the binary that CITREE_BINARY names, or that of the package."""
+def program() -> list[str]:
+    """The `citree` command: the binary that CITREE_BINARY names, or that of the package."""
     binary = os.environ.get("CITREE_BINARY")
-    program = [binary] if binary else [sys.executable, "-m", "citree"]
+    return [binary] if binary else [sys.executable, "-m", "citree"]
+
+
+def command(*arguments: str | Path, text: str = "", ok: bool = True) -> subprocess.CompletedProcess[str]:
+    """Runs the command to its end."""
     done = subprocess.run(
-        [*program, *map(str, arguments)], input=text, capture_output=True, encoding="utf-8", timeout=300, check=False
+        [*program(), *map(str, arguments)], input=text, capture_output=True, encoding="utf-8", timeout=300, check=False
     )
     assert not ok or done.returncode == 0, done.stderr
     return done

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from conftest import TEXT
+from conftest import TEXT, need
 
 import citree
 
@@ -22,6 +22,21 @@ def test_full_stops_inside_a_sentence_do_not_end_it(nlp: citree.Pipeline) -> Non
     assert [sentence.text for sentence in nlp('"It rained." She reads!')] == ['"It rained."', "She reads!"]
     assert len(nlp("It rained. She reads.", lines=True)) == 1
     assert len(nlp("It rained.\n\nShe reads\n")) == 2
+
+
+def test_words_are_found_in_the_text_again(nlp: citree.Pipeline) -> None:
+    text = "  She   reads, doesn't she?\n\n\tShe doesn't. Zoë's cat’s 3.50 € naïve…\u00a0It rained."
+    doc = nlp(text)
+    for sentence, spans in zip(doc, doc.offsets(), strict=True):
+        inside = {id for first, last, _ in sentence.tokens for id in range(first, last + 1)}
+        assert [text[a:b] for a, b in spans] == [
+            word.form if word.id not in inside else text[a:b] for word, (a, b) in zip(sentence, spans, strict=True)
+        ]
+        assert all(spans[first - 1] == spans[last - 1] for first, last, _ in sentence.tokens)
+    covered = {at for spans in doc.offsets() for span in spans for at in range(*span)}
+    assert {text[at] for at in range(len(text)) if at not in covered} <= set(" \n\t\u00a0")
+    with pytest.raises(ValueError, match="no text"):
+        nlp(["It", "rained"]).offsets()
 
 
 def test_no_text_is_a_document_without_sentences(nlp: citree.Pipeline) -> None:
@@ -56,6 +71,15 @@ def test_conllu_is_read_and_written_without_loss(folder: Path, nlp: citree.Pipel
     assert [word.lemma for word in parsed[0]] == [word.lemma for word in doc[0]]
     assert doc[0].words[0].head_prob is None and not doc[0].is_parsed
     assert "HeadProb=" in parsed.to_conllu(scores=True) and "HeadProb=" not in parsed.to_conllu()
+
+
+def test_objects_of_other_packages_are_taken(folder: Path, nlp: citree.Pipeline) -> None:
+    conllu = need("conllu")
+    text = (folder / "dev.conllu").read_text(encoding="utf-8")
+    first = conllu.parse(text)[0]
+    assert [word.form for word in citree.read_conllu(first)[0]] == [token["form"] for token in first]
+    given = conllu.parse(nlp("It rained.").to_conllu())
+    assert [token["head"] for token in given[0]] == [2, 0, 2]
 
 
 def test_what_is_not_conllu_is_an_error_with_file_and_line(tmp_path: Path) -> None:

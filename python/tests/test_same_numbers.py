@@ -1,9 +1,11 @@
 """The same numbers as the command line, to the last digit."""
 
 import json
+import subprocess
+import urllib.request
 from pathlib import Path
 
-from conftest import command
+from conftest import command, program
 
 import citree
 
@@ -44,3 +46,21 @@ def test_neighbours_are_those_of_the_command(nlp: citree.Pipeline, folder: Path,
         neighbors = json.loads(line)["neighbors"]
         assert [neighbor["edge"] for neighbor in neighbors] == ids.tolist()
         assert [neighbor["similarity"] for neighbor in neighbors] == [float(str(s)) for s in similarities]
+
+
+def test_answers_are_those_of_the_server(nlp: citree.Pipeline, folder: Path, bundle: Path) -> None:
+    arguments = [*program(), "serve", str(bundle), "--listen", "127.0.0.1:0"]
+    with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, encoding="utf-8") as server:
+        try:
+            address = server.stdout.readline().strip()
+            for sentence in citree.read_conllu(folder / "dev.conllu")[:12]:
+                asked = {"conllu": sentence.to_conllu(), "count": 3, "by": ["label", "document"]}
+                request = urllib.request.Request(
+                    f"{address}v1/explain", json.dumps(asked).encode(), {"content-type": "application/json"}
+                )
+                with urllib.request.urlopen(request, timeout=60) as response:
+                    (expected,) = json.load(response)["sentences"]
+                (own,) = nlp(sentence).sentences
+                assert json.loads(own._native.explain([], 3, ["label", "document"])) == expected
+        finally:
+            server.kill()
