@@ -139,8 +139,11 @@ class Sentence:
     def __reduce__(self) -> tuple[Any, ...]:
         if self._nlp is None:
             return _read_one, (self.to_conllu(),)
-        probs = [(word.head_prob, word.label_prob) for word in self.words]
-        return _restore, (self._nlp, self.to_conllu(), [p[0] for p in probs], [p[1] for p in probs])
+        return _restore, (self._nlp, *self._state())
+
+    def _state(self) -> tuple[str, list[float | None], list[float | None]]:
+        """What a parsed sentence is restored from."""
+        return self.to_conllu(), [word.head_prob for word in self.words], [word.label_prob for word in self.words]
 
 
 class Doc:

@@ -6,19 +6,23 @@ a token's edge, and `doc._.citree` is the document of citree.
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-import spacy.tokens
 from spacy.language import Language
 from spacy.tokens import Doc, Token
 
 from .document import Doc as Parsed
+from .document import Sentence, _restore
 from .explanation import EdgeExplanation
-from .pipeline import Pipeline, load
+from .pipeline import Pipeline, _reopened, load
 
+# Where a document of spaCy has what is saved with it.
+_KEY = "citree"
 _SETTINGS = {"rule": None, "decode": "mst", "threads": 0}
 
 
@@ -50,7 +54,8 @@ class CitreeParser:
             sentences = [[_words(span) for span in _spans(doc)] for doc in batch]
             parsed = iter(self.nlp([words for doc in sentences for words in doc]).sentences)
             for doc, own in zip(batch, sentences, strict=True):
-                _annotate(doc, Parsed([sentence for _, sentence in zip(own, parsed, strict=False)], doc.text))
+                _annotate(doc, list(islice(parsed, len(own))))
+                doc.user_data[_KEY]["pipeline"] = list(self.nlp._key())
                 yield doc
 
     def to_disk(self, path: str | Path, exclude: Iterable[str] = ()) -> None:
@@ -74,8 +79,8 @@ def create(nlp: Language, name: str, bundle: str, rule: str | None, decode: str,
     """Makes the component from its configuration."""
     if not Token.has_extension("citations"):
         Token.set_extension("citations", getter=_citations)
-    if not spacy.tokens.Doc.has_extension("citree"):
-        Doc.set_extension("citree", default=None)
+    if not Doc.has_extension("citree"):
+        Doc.set_extension("citree", getter=_parsed)
     return CitreeParser(bundle, rule=rule, decode=decode, threads=threads)
 
 
@@ -90,31 +95,50 @@ def _words(span: list[Token]) -> list[str]:
     return [token.text for token in span]
 
 
-def _annotate(doc: Doc, parsed: Parsed) -> None:
+def _annotate(doc: Doc, sentences: list[Sentence]) -> None:
+    """Writes heads and labels into a document, and what explanations need in a form that is saved with it."""
     heads, labels = [token.i for token in doc], ["dep"] * len(doc)
-    places: dict[int, tuple[int, int]] = {}
-    first = None
-    for number, (span, sentence) in enumerate(zip(_spans(doc), parsed.sentences, strict=True)):
+    places: list[list[int]] = []
+    spans = _spans(doc)
+    for number, (span, sentence) in enumerate(zip(spans, sentences, strict=True)):
         for token, word in zip(span, sentence.words, strict=True):
             heads[token.i] = span[word.head - 1].i if word.head else token.i
             labels[token.i] = "ROOT" if word.head == 0 else word.deprel
-            places[token.i] = (number, word.id)
-        first = span[0].i if first is None else first
+            places.append([token.i, number, word.id])
+    words = [place[0] for place in places]
     for token in doc:
         # White space belongs to the word before it, or at the start to the one after it.
-        if token.i not in places and places:
-            heads[token.i] = next((i for i in range(token.i - 1, -1, -1) if i in places), first or 0)
+        if token.is_space and words:
+            heads[token.i] = words[max(bisect(words, token.i) - 1, 0)]
     annotated = Doc(doc.vocab, words=[token.text for token in doc], spaces=[bool(t.whitespace_) for t in doc],
                     heads=heads, deps=labels)  # fmt: skip
     columns: Any = annotated.to_array(["HEAD", "DEP"])
     doc.from_array(["HEAD", "DEP"], columns)
-    doc._.citree = parsed
-    doc.user_data["citree_words"] = places
+    doc.user_data[_KEY] = {"places": places, "sentences": [list(sentence._state()) for sentence in sentences]}
+
+
+def _parsed(doc: Doc) -> Parsed | None:
+    """The document of citree, from what is saved with the document of spaCy."""
+    saved = doc.user_data.get(_KEY)
+    if saved is None:
+        return None
+    path, settings = saved["pipeline"]
+    sentences = [_sentence(path, settings, text, tuple(heads), tuple(labels)) for text, heads, labels in saved["sentences"]]
+    return Parsed(sentences)
+
+
+@lru_cache(maxsize=256)
+def _sentence(path: str, settings: str, conllu: str, heads: tuple[float, ...], labels: tuple[float, ...]) -> Sentence:
+    """A parsed sentence. Kept, so that the tokens of a sentence share what explains them."""
+    return _restore(_reopened(path, settings), conllu, list(heads), list(labels))
 
 
 def _citations(token: Token) -> EdgeExplanation | None:
-    parsed, place = token.doc._.citree, token.doc.user_data.get("citree_words", {}).get(token.i)
-    if parsed is None or place is None:
+    parsed = token.doc._.citree
+    if parsed is None:
         return None
-    explanation: EdgeExplanation = parsed.sentences[place[0]].words[place[1] - 1].explain()
-    return explanation
+    for place, sentence, word in token.doc.user_data[_KEY]["places"]:
+        if place == token.i:
+            explanation: EdgeExplanation = parsed.sentences[sentence].words[word - 1].explain()
+            return explanation
+    return None

@@ -57,6 +57,16 @@ def test_a_saved_pipeline_is_the_same(pipeline: object, tmp_path: Path) -> None:
         assert [(token.head.i, token.dep_) for token in copy(TEXT)] == expected
 
 
+def test_a_saved_document_is_explained_and_processes_share_the_work(pipeline: object) -> None:
+    doc = pipeline(TEXT)
+    copy = spacy.tokens.Doc(pipeline.vocab).from_bytes(doc.to_bytes())
+    assert str(copy[4]._.citations) == str(doc[4]._.citations)
+    assert copy._.citree.to_conllu(scores=True) == doc._.citree.to_conllu(scores=True)
+    for other in pipeline.pipe([TEXT] * 4, n_process=2, batch_size=2):
+        assert [(token.head.i, token.dep_) for token in other] == [(token.head.i, token.dep_) for token in doc]
+        assert other[4]._.citations.dependent == 5
+
+
 def test_displacy_draws_the_result(pipeline: object) -> None:
     assert "displacy-arc" in spacy.displacy.render(pipeline(TEXT), style="dep", jupyter=False)
 
