@@ -167,6 +167,30 @@ impl Space {
         self.parts.get(part)?.space.rows.get(place)
     }
 
+    /// All rows, as mapped: runs of consecutive records, in order. An index that was built as a whole is one run. A run ends
+    /// with its segment, and before a record that was removed.
+    ///
+    /// ```
+    #[doc = include_str!("../doc/small_index.md")]
+    /// let index = Index::open(folder)?;
+    /// let [run] = index.spaces()[0].runs()[..] else { panic!("one segment, nothing removed") };
+    /// assert_eq!(run.len(), 3 * index.spaces()[0].dims());
+    /// # Ok::<(), citree_index::Error>(())
+    /// ```
+    pub fn runs(&self) -> Vec<&[f32]> {
+        let mut runs = Vec::new();
+        for (at, part) in self.parts.iter().enumerate() {
+            let (rows, dims) = (&part.space.rows, self.dims);
+            let removed = self.numbers.removed(at).iter().map(|place| *place as usize);
+            let mut start = 0;
+            for end in removed.chain([rows.count()]) {
+                runs.extend(rows.values.get(start * dims..end * dims).filter(|run| !run.is_empty()));
+                start = end + 1;
+            }
+        }
+        runs
+    }
+
     /// Number of rows, which is the number of records.
     pub fn count(&self) -> usize {
         self.numbers.count()

@@ -33,6 +33,7 @@ mod verify;
 
 use citree_index::container::{OnTruncation, on_truncation};
 use clap::{Parser, Subcommand};
+use std::ffi::OsString;
 use std::io::Write;
 use std::process::ExitCode;
 
@@ -84,7 +85,13 @@ enum Verb {
 
 /// The `citree` command: parses the command line, runs the verb and reports errors.
 pub fn main() -> ExitCode {
-    match run() {
+    main_with(std::env::args_os())
+}
+
+/// The same with given arguments, of which the first is the name of the command. For programs in other languages, whose
+/// own arguments are not those of the command. Call it once per process. Ends the process if the arguments ask for help or are wrong.
+pub fn main_with(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    match run(arguments) {
         Ok(code) => code,
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
@@ -103,8 +110,8 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
         .any(|e| e.kind() == std::io::ErrorKind::BrokenPipe)
 }
 
-fn run() -> anyhow::Result<ExitCode> {
-    let verb = Cli::parse().verb;
+fn run(arguments: impl IntoIterator<Item = OsString>) -> anyhow::Result<ExitCode> {
+    let verb = Cli::parse_from(shell::given(arguments)).verb;
     on_truncation(OnTruncation::Exit)?;
     match verb {
         Verb::Demo(args) => demo::run(args),

@@ -1,18 +1,31 @@
-//! The command line of this process, quoted for a shell.
+//! The command line that is run, quoted for a shell.
+
+use std::ffi::OsString;
+use std::sync::OnceLock;
+
+static ARGUMENTS: OnceLock<Vec<OsString>> = OnceLock::new();
+
+/// Notes the arguments that were given. In a program of another language they are not those of the process.
+pub(super) fn given(arguments: impl IntoIterator<Item = OsString>) -> &'static [OsString] {
+    ARGUMENTS.get_or_init(|| arguments.into_iter().collect())
+}
+
+fn words() -> impl Iterator<Item = String> {
+    given([]).iter().map(|word| word.to_string_lossy().into_owned())
+}
 
 /// The command line, ending in the word `more` if one is given.
 pub(super) fn command_line(more: Option<&str>) -> String {
     // Uses the name of the program, because its path differs between machines.
     let name = std::iter::once("citree".to_string());
-    let words = name.chain(std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()));
+    let words = name.chain(words().skip(1));
     let words = words.filter(|word| Some(word.as_str()) != more).chain(more.map(String::from));
     words.map(quoted).collect::<Vec<_>>().join(" ")
 }
 
 /// The program as it was called: its path if it was called by one, otherwise its name.
 pub(super) fn program() -> String {
-    let called = std::env::args_os().next().map(|word| word.to_string_lossy().into_owned());
-    called.filter(|word| word.contains('/')).map_or_else(|| "citree".to_string(), quoted)
+    words().next().filter(|word| word.contains('/')).map_or_else(|| "citree".to_string(), quoted)
 }
 
 /// Quotes a word for a shell if necessary.

@@ -57,7 +57,7 @@ impl TrainingEdges {
     }
 
     /// The rows of one of the two models.
-    pub(crate) fn space(&self, task: Task) -> &Space {
+    pub fn space(&self, task: Task) -> &Space {
         let [heads, labels] = self.index.spaces();
         match task {
             Task::Heads => heads,

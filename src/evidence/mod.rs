@@ -38,7 +38,7 @@ pub(crate) use side::Side;
 pub(crate) use treebanks::shown as treebank_name;
 pub(crate) use weigh::{Weighed, Weighing};
 
-pub use citree_index::{LogEntry, SegmentFacts};
+pub use citree_index::{LogEntry, SegmentFacts, Space};
 
 use crate::config::Aggregate;
 use crate::error::{Error, Result};
@@ -164,7 +164,7 @@ impl Evidence {
     }
 
     /// Whether an edge counts.
-    pub(crate) fn counts(&self, edge: EdgeId) -> bool {
+    pub fn counts(&self, edge: EdgeId) -> bool {
         let (kind, number) = match edge {
             EdgeId::Accepted(number) => (0, number),
             EdgeId::Rejected(number) => (1, number),

@@ -163,7 +163,7 @@ impl Parser {
     }
 
     /// The vectors of edges (dependent, head) of a sentence, flat.
-    pub(crate) fn vectors(&self, task: Task, analysis: &Analysis, edges: &[(usize, usize)]) -> Result<Vec<f32>> {
+    pub fn vectors(&self, task: Task, analysis: &Analysis, edges: &[(usize, usize)]) -> Result<Vec<f32>> {
         if edges.is_empty() {
             return Ok(Vec::new());
         }

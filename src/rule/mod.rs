@@ -248,7 +248,7 @@ impl Rule {
 
     /// How many training edges to cite if nobody says: all that vote, up to 20, or 10 where all training edges count.
     #[cfg(feature = "serve")]
-    pub(crate) fn citations(&self) -> usize {
+    pub fn citations(&self) -> usize {
         let voters = Task::ALL.iter().filter_map(|&task| self.of(task).neighbors()).max();
         voters.map_or(10, |voters| voters.min(Self::NEIGHBORS))
     }

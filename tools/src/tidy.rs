@@ -2,6 +2,7 @@
 
 mod docs;
 mod order;
+mod python;
 mod rust;
 mod source;
 mod text;
@@ -104,6 +105,7 @@ fn check(files: &[File]) -> Vec<Violation> {
     let mut violations = Vec::new();
     for file in files {
         text::check(file, &mut violations);
+        python::check(file, &mut violations);
         if file.path.ends_with(".rs") {
             let source = source::Source::new(&file.path, &file.text);
             rust::check(&source, UNSAFE_ALLOWED, &mut violations);

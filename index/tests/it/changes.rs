@@ -48,6 +48,8 @@ fn same(changed: &Index, anew: &Index, random: &mut Random) {
         for (key, number) in &own {
             assert_eq!(space.row(*number), other.row(expected[key]), "space {at}");
         }
+        let rows: Vec<&[f32]> = (0..space.count() as u32).filter_map(|number| space.row(number)).collect();
+        assert_eq!(space.runs().concat(), rows.concat(), "space {at}: the runs are all rows in order");
         same_sums(space, other);
         same_group_sums(changed, anew, at);
         let record = |index: &Index, number: u32| {

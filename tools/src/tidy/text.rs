@@ -5,7 +5,7 @@ use super::{File, MACHINE_FOLDERS, Violation};
 /// Reports violations in the text of `file`.
 pub fn check(file: &File, violations: &mut Vec<Violation>) {
     let mut report = |line: usize, message: String| violations.push(Violation::new(&file.path, line, message));
-    let is_prose_or_code = [".rs", ".md", ".toml"].iter().any(|ending| file.path.ends_with(ending));
+    let is_prose_or_code = [".rs", ".md", ".toml", ".py", ".pyi"].iter().any(|ending| file.path.ends_with(ending));
     for (line, text) in file.text.split('\n').enumerate().map(|(index, text)| (index + 1, text)) {
         if is_prose_or_code && text.ends_with(char::is_whitespace) {
             report(line, "white space at the end of the line".into());

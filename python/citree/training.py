@@ -1,0 +1,81 @@
+"""Training: a treebank in, a bundle out."""
+
+from __future__ import annotations
+
+import json
+import logging
+from os import PathLike, fspath
+from typing import Literal
+
+from . import _native
+from .document import Doc, read_conllu
+from .pipeline import Pipeline, load, prepare
+from .progress import Progress, listening
+
+_log = logging.getLogger("citree")
+
+
+def train(
+    train: str | PathLike[str],
+    dev: str | PathLike[str],
+    out: str | PathLike[str],
+    *,
+    preset: Literal["paper", "small", "joint", "demo"] = "small",
+    config: str | PathLike[str] | None = None,
+    epochs: int | None = None,
+    seed: int | None = None,
+    system: str | None = None,
+    rule: str | None = None,
+    init: str | PathLike[str] | None = None,
+    resume: bool = False,
+    device: str = "auto",
+    threads: int = 0,
+    progress: Progress = False,
+) -> Pipeline:
+    """Trains a bundle on CoNLL-U files, indexes its training edges, and opens it.
+
+    `config` is a TOML file whose values replace the preset's. `progress` is a function of what, done and total, or True
+    for a tqdm bar; the results of every epoch go to the logger `citree`. Ctrl-C saves a checkpoint, from which
+    `resume=True` goes on to the same result. `init` is a bundle to start from. Word vectors and BERT are options of
+    `citree train` alone.
+
+    >>> nlp = citree.train("train.conllu", "dev.conllu", "new.citree", preset="demo", epochs=1)
+    >>> nlp("It rained.").sentences[0].words[1].form
+    'rained'
+    """
+    prepare()
+    with listening(progress) as listener:
+        _native.train(
+            fspath(train),
+            fspath(dev),
+            fspath(out),
+            preset=preset,
+            config=None if config is None else fspath(config),
+            epochs=epochs,
+            seed=seed,
+            system=system,
+            rule=rule,
+            init=None if init is None else fspath(init),
+            resume=resume,
+            device=device,
+            threads=threads,
+            progress=listener,
+            epoch=_epoch,
+        )
+    return load(out, device=device, threads=threads)
+
+
+def starter_treebank() -> tuple[Doc, Doc]:
+    """The training set and the dev set of `citree demo`: everyday English, for trying things out.
+
+    >>> training, dev = citree.starter_treebank()
+    >>> len(training) > 250
+    True
+    """
+    training, dev = _native.starter()
+    return read_conllu(training), read_conllu(dev)
+
+
+def _epoch(report: str) -> None:
+    facts = json.loads(report)
+    _log.info("%(task)s epoch %(epoch)d: loss %(loss).4f, dev %(dev_accuracy).4f", facts)
