@@ -275,7 +275,6 @@ impl Trained {
         fingerprint: &mut Fingerprint,
     ) -> Result<Self> {
         let Blueprint { config, vocabulary, .. } = *blueprint;
-        let mut trained = Self::with_parameters(Parameters::blank(), task, blueprint, shared)?;
         let file = TensorFile::read(path)?;
         let refuse = |expected: String, found: String, remedy: &str| Error::Bundle {
             path: path.to_path_buf(),
@@ -288,16 +287,17 @@ impl Trained {
             let remedy = "use the citree that made it, or train again with this one";
             return Err(refuse(format!("format version {VERSION}"), format!("version {version:?}"), remedy));
         }
+        let unfit = |error: Error| {
+            let expected = "the parameters of this configuration".to_string();
+            refuse(expected, error.to_string(), "train again, or restore the file")
+        };
+        let room = std::fs::metadata(path).map_err(Error::io(path))?.len() / 4;
+        let parameters = Parameters::blank(usize::try_from(room).unwrap_or(usize::MAX));
+        let mut trained = Self::with_parameters(parameters, task, blueprint, shared).map_err(unfit)?;
         let fetch = |(name, _): (&str, _)| Some((name.to_string(), file.f32s(name)?));
         let values: BTreeMap<String, Vec<f32>> = trained.parameters.iter().filter_map(fetch).collect();
         fingerprint.add(&values);
-        trained.parameters.set_values(&values).map_err(|e| {
-            refuse(
-                "the parameters of this configuration".to_string(),
-                e.to_string(),
-                "train again, or restore the file",
-            )
-        })?;
+        trained.parameters.set_values(&values).map_err(unfit)?;
         if config.system.inference == Basis::Instances {
             let counts = file.note("counts").and_then(|text| serde_json::from_str::<Vec<u64>>(&text).ok());
             let sums = counts.zip(file.f64s("support"));

@@ -13,11 +13,16 @@ pub(crate) struct Parameters {
     dtype: DType,
     /// Whether to draw initial values. `false` leaves zeros, for parameters that are read from a file next.
     draw: bool,
+    /// How many values can still be created.
+    room: usize,
 }
+
+/// The most values of a model that is trained: 4 GiB.
+const MOST: usize = 1 << 30;
 
 impl Default for Parameters {
     fn default() -> Self {
-        Self { vars: BTreeMap::new(), dtype: DType::F32, draw: true }
+        Self { vars: BTreeMap::new(), dtype: DType::F32, draw: true, room: MOST }
     }
 }
 
@@ -34,9 +39,10 @@ pub(crate) enum Init {
 }
 
 impl Parameters {
-    /// Parameters that start at zero, for [`set_values`](Self::set_values) to fill.
-    pub(crate) fn blank() -> Self {
-        Self { draw: false, ..Self::default() }
+    /// Parameters that start at zero, for [`set_values`](Self::set_values) to fill from a file with so many values. A
+    /// configuration that asks for more is refused before memory is.
+    pub(crate) fn blank(room: usize) -> Self {
+        Self { draw: false, room, ..Self::default() }
     }
 
     /// Parameters in double precision, so that finite differences can check the gradients of a whole model.
@@ -59,7 +65,14 @@ impl Parameters {
             Init::Normal => random.normal(),
             Init::Uniform { fan } => (random.unit() * 2.0 - 1.0) / (fan as f32).sqrt(),
         };
-        let count = shape.iter().product();
+        let count = shape.iter().try_fold(1usize, |count, size| count.checked_mul(*size));
+        let count = count.filter(|count| *count <= self.room).ok_or_else(|| Error::Tensor {
+            message: format!(
+                "parameter {name} of the size {shape:?} does not fit; there is room for {} values",
+                self.room
+            ),
+        })?;
+        self.room -= count;
         let values: Vec<f32> = if self.draw { (0..count).map(|_| draw()).collect() } else { vec![0.0; count] };
         let var = Var::from_tensor(&Tensor::from_vec(values, shape, device)?.to_dtype(self.dtype)?)?;
         let tensor = var.as_tensor().clone();

@@ -136,10 +136,15 @@ fn a_missing_damaged_or_foreign_bundle_is_an_error_that_says_what_to_do() {
         }
         std::fs::write(&path, bytes).unwrap();
     }
-    let mut wider = std::fs::read_to_string(sandbox.path("t.citree/model/config.toml")).unwrap();
-    wider = wider.replace("lstm_units = 12", "lstm_units = 13");
-    sandbox.write("t.citree/model/config.toml", &wider);
-    assert!(stderr(&parse("t.citree")).contains("parameters of this configuration"));
+    let config = std::fs::read_to_string(sandbox.path("t.citree/model/config.toml")).unwrap();
+    // The second would take 137 GB.
+    for units in ["13", "65536"] {
+        let wider = config.replace("lstm_units = 12", &format!("lstm_units = {units}"));
+        sandbox.write("t.citree/model/config.toml", &wider);
+        let output = parse("t.citree");
+        assert_eq!(output.status.code(), Some(2), "{units}");
+        assert!(stderr(&output).contains("parameters of this configuration"), "{units}: {}", stderr(&output));
+    }
 }
 
 #[test]

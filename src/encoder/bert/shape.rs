@@ -70,6 +70,12 @@ impl Shape {
             return Err(Error::unfit(path, &format!("{key} {expected:?}"), &found, "give a model of the BERT type"));
         }
         const LARGEST: usize = 1 << 24;
+        /// The largest models have some dozens.
+        const MOST_LAYERS: usize = 256;
+        if self.num_hidden_layers > MOST_LAYERS {
+            let (most, found) = (format!("at most {MOST_LAYERS} layers"), self.num_hidden_layers.to_string());
+            return Err(Error::unfit(path, &most, &found, FOLDER));
+        }
         let sizes = [
             ("vocab_size", self.vocab_size),
             ("hidden_size", self.hidden_size),
@@ -89,9 +95,10 @@ impl Shape {
                 FOLDER,
             ));
         }
-        if !(0.0..1.0).contains(&self.hidden_dropout_prob) || self.layer_norm_eps.is_nan() || self.layer_norm_eps <= 0.0
+        if !(0.0..1.0).contains(&self.hidden_dropout_prob) || !(self.layer_norm_eps > 0.0 && self.layer_norm_eps <= 1.0)
         {
-            return Err(Error::unfit(path, "a dropout below 1 and a positive layer_norm_eps", "others", FOLDER));
+            let expected = "a dropout below 1 and a layer_norm_eps above 0 and up to 1";
+            return Err(Error::unfit(path, expected, "others", FOLDER));
         }
         Ok(())
     }
@@ -130,6 +137,8 @@ mod tests {
             ("\"vocab_size\": 9", "\"vocab_size\": 0", "vocab_size"),
             ("\"num_attention_heads\": 2", "\"num_attention_heads\": 3", "hidden_size"),
             ("\"num_hidden_layers\": 1,", "", "num_hidden_layers"),
+            ("\"num_hidden_layers\": 1,", "\"num_hidden_layers\": 16777216,", "at most 256 layers"),
+            ("\"more\": 1", "\"layer_norm_eps\": 1e300", "layer_norm_eps"),
             ("\"max_position_embeddings\": 24", "\"max_position_embeddings\": 2", "max_position_embeddings"),
         ] {
             let message = read(&TINY.replace(from, to)).unwrap_err().to_string();
