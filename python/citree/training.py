@@ -28,6 +28,10 @@ def train(
     rule: str | None = None,
     init: str | PathLike[str] | None = None,
     resume: bool = False,
+    word_vectors: str | PathLike[str] | None = None,
+    bert: str | PathLike[str] | None = None,
+    bert_train: bool = False,
+    cache: str | PathLike[str] | None = None,
     device: str = "auto",
     threads: int = 0,
     progress: Progress = False,
@@ -36,8 +40,11 @@ def train(
 
     `config` is a TOML file whose values replace the preset's. `progress` is a function of what, done and total, or True
     for a tqdm bar; the results of every epoch go to the logger `citree`. Ctrl-C saves a checkpoint, from which
-    `resume=True` goes on to the same result. `init` is a bundle to start from. Word vectors and BERT are options of
-    `citree train` alone.
+    `resume=True` goes on to the same result. `init` is a bundle to start from.
+
+    `word_vectors` is a file of fastText or GloVe, and `bert` a folder with config.json, tokenizer.json and
+    model.safetensors. BERT is frozen unless `bert_train` is set. The states of a frozen one for these treebanks are kept in
+    the folder `cache` for the next training, if one is named.
 
     >>> nlp = citree.train("train.conllu", "dev.conllu", "new.citree", preset="demo", epochs=1)
     >>> nlp("It rained.").sentences[0].words[1].form
@@ -50,13 +57,17 @@ def train(
             fspath(dev),
             fspath(out),
             preset=preset,
-            config=None if config is None else fspath(config),
+            config=_path(config),
             epochs=epochs,
             seed=seed,
             system=system,
             rule=rule,
-            init=None if init is None else fspath(init),
+            init=_path(init),
             resume=resume,
+            word_vectors=_path(word_vectors),
+            bert=_path(bert),
+            bert_train=bert_train,
+            cache=_path(cache),
             device=device,
             threads=threads,
             progress=listener,
@@ -74,6 +85,10 @@ def starter_treebank() -> tuple[Doc, Doc]:
     """
     training, dev = _native.starter()
     return read_conllu(training), read_conllu(dev)
+
+
+def _path(path: str | PathLike[str] | None) -> str | None:
+    return None if path is None else fspath(path)
 
 
 def _epoch(report: str) -> None:

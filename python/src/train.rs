@@ -4,9 +4,9 @@ use crate::pool::run;
 use citree::config::{Config, Preset};
 use citree::evidence::Step;
 use citree::rule::{Rule, RuleSettings};
-use citree::train::{EpochReport, Flow, Observer, Plan, Start, StepReport};
+use citree::train::{EpochReport, Flow, Observer, Plan, Start, StepReport, install_pretrained};
 use citree::treebank::{self, read_trees, write_sentence};
-use citree::{Bundle, Pretrained};
+use citree::{Bundle, Sources};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::path::PathBuf;
@@ -21,7 +21,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// every epoch, as JSON.
 #[pyfunction]
 #[pyo3(signature = (train, dev, out, *, preset = "small", config = None, epochs = None, seed = None, system = None,
-    rule = None, init = None, resume = false, device = "auto", threads = 0, progress = None, epoch = None))]
+    rule = None, init = None, resume = false, word_vectors = None, bert = None, bert_train = false, cache = None, device = "auto", threads = 0, progress = None, epoch = None))]
 #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
 pub(crate) fn train(
     py: Python<'_>,
@@ -36,6 +36,10 @@ pub(crate) fn train(
     rule: Option<&str>,
     init: Option<PathBuf>,
     resume: bool,
+    word_vectors: Option<PathBuf>,
+    bert: Option<PathBuf>,
+    bert_train: bool,
+    cache: Option<PathBuf>,
     device: &str,
     threads: usize,
     progress: Option<Py<PyAny>>,
@@ -60,6 +64,7 @@ pub(crate) fn train(
         config.epochs = epochs.unwrap_or(config.epochs);
         config.seed = seed.unwrap_or(config.seed);
         config.system = system.unwrap_or(config.system);
+        config.bert.train |= bert_train;
         if let Some(rule) = rule {
             config.rule = Rule::named(rule, RuleSettings::default())?;
         }
@@ -70,8 +75,16 @@ pub(crate) fn train(
             Some(bundle) => Start::From(bundle),
             None => Start::Fresh,
         };
-        let (train, dev, none) = (read_trees(&train)?, read_trees(&dev)?, Pretrained::default());
-        let plan = Plan { config: &config, pretrained: &none, train: &train, dev: &dev, device: &device };
+        let (train, dev) = (read_trees(&train)?, read_trees(&dev)?);
+        let sources =
+            Sources { word_vectors: word_vectors.as_deref(), bert: bert.as_deref(), bert_by_reference: false };
+        let tell = |what: &'static str, done: u64, total: u64| {
+            listener.tell(what, done, total) && !stop.load(Ordering::Relaxed)
+        };
+        let treebanks = [train.as_slice(), dev.as_slice()];
+        let pretrained =
+            install_pretrained(&out, start, sources, &config, treebanks, cache.as_deref(), &device, &tell)?;
+        let plan = Plan { config: &config, pretrained: &pretrained, train: &train, dev: &dev, device: &device };
         let mut watch = Watch { listener: &listener, epochs: &epochs_to, stop };
         citree::train::train(&plan, &out, start, &mut watch)?.map(drop).ok_or(citree::Error::Stopped)
     });

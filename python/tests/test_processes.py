@@ -127,6 +127,19 @@ def test_ctrl_c_ends_a_long_call(bundle: Path, folder: Path, tmp_path: Path, wha
     assert out == "interrupted\n"
 
 
+def test_training_takes_word_vectors_and_leaves_a_trained_bundle_alone(folder: Path, tmp_path: Path) -> None:
+    files, out = (folder / "train.conllu", folder / "dev.conllu"), tmp_path / "new.citree"
+    (tmp_path / "vectors.txt").write_text("it 0.1 0.2 0.3\nrained 0.3 0.2 0.1\n")
+    nlp = citree.train(*files, out, preset="demo", epochs=1, word_vectors=tmp_path / "vectors.txt")
+    expected = {"source": "vectors.txt", "words": 2, "dims": 3}
+    assert nlp.info()["pretrained"]["word_vectors"] == expected
+    with pytest.raises(citree.BundleError, match="trained"):
+        citree.train(*files, out, preset="demo", epochs=1, word_vectors=tmp_path / "vectors.txt")
+    assert citree.load(out).info()["pretrained"]["word_vectors"] == expected
+    with pytest.raises(citree.CitreeError, match=r"train\.conllu"):
+        citree.train(*files, tmp_path / "bad.citree", preset="demo", word_vectors=folder / "train.conllu")
+
+
 def test_a_progress_function_that_fails_ends_the_call_with_its_error(folder: Path, tmp_path: Path) -> None:
     def fail(what: str, done: int, total: int) -> None:
         raise LookupError(what)

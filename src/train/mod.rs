@@ -6,6 +6,7 @@ mod checkpoint;
 mod curve;
 pub(crate) mod data;
 mod folder;
+mod input;
 mod last_edges;
 mod loss;
 mod observer;
@@ -17,6 +18,7 @@ use data::Data;
 use folder::TrainingLock;
 use run::Run;
 
+pub use input::install_pretrained;
 pub use observer::{EpochReport, Flow, Observer, Stage, StepReport};
 
 use crate::bundle::{About, Bundle, DevScores, Layout};
