@@ -51,7 +51,7 @@ fn beyond_the_limit_busy_connections_stay_others_get_503_and_health_is_answered(
         let body = json!({ "text": text, "count": 1 }).to_string();
         head("POST", "/v1/explain", &format!("connection: close\r\ncontent-length: {}\r\n\r\n{body}", body.len()))
     };
-    let long = post(&format!("{}\n", vec!["word"; 390].join(" ")).repeat(10));
+    let long = post(&format!("{}\n", vec!["word"; 390].join(" ")).repeat(2));
     // The two requests can be answered already when the others are sent, or not be read yet, so it is tried again.
     eventually("503 while two requests are computed", || {
         let busy = [0, 1].map(|_| {
