@@ -92,7 +92,7 @@ impl<T> Queue<T> {
         let mut displaced = Vec::new();
         let mut all: usize = waiting.values().sum();
         while all > 0 && all + job.size > bounds.waiting {
-            let (&client, most) = waiting.iter_mut().max_by_key(|(_, size)| **size)?;
+            let (&client, most) = waiting.iter_mut().max_by_key(|(client, size)| (**size, **client))?;
             let of_client = |at: &usize| self.jobs[*at].client == client && alike(&self.jobs[*at]);
             let newest = (0..self.jobs.len()).rev().find(|at| of_client(at) && !displaced.contains(at))?;
             if *most <= own + job.size {

@@ -51,24 +51,21 @@ fn beyond_the_limit_busy_connections_stay_others_get_503_and_health_is_answered(
         let body = json!({ "text": text, "count": 1 }).to_string();
         head("POST", "/v1/explain", &format!("connection: close\r\ncontent-length: {}\r\n\r\n{body}", body.len()))
     };
-    let long = post(&format!("{}\n", vec!["word"; 390].join(" ")).repeat(10));
-    // The two requests can be answered before the others are sent, so it is tried again.
+    let long = post(&format!("{}\n", vec!["word"; 390].join(" ")).repeat(2));
+    // The two requests can be answered already when the others are sent, or not be read yet, so it is tried again.
     eventually("503 while two requests are computed", || {
         let busy = [0, 1].map(|_| {
             let mut stream = server.connect();
             stream.write_all(long.as_bytes()).unwrap();
             stream
         });
-        std::thread::sleep(Duration::from_millis(20));
+        std::thread::sleep(Duration::from_millis(100));
         let refused = server.raw(post(TEXT).as_bytes());
         let [live, ready] =
             ["/livez", "/readyz"].map(|path| server.raw(head("GET", path, "connection: close\r\n\r\n").as_bytes()));
-        for mut stream in busy {
-            let answer = rest(&mut stream);
-            assert!(answer.starts_with("HTTP/1.1 200"), "a request that is computed is not cut off: {answer}");
-        }
+        let whole = busy.into_iter().all(|mut stream| rest(&mut stream).starts_with("HTTP/1.1 200"));
         let refused = refused.starts_with("HTTP/1.1 503") && refused.contains("retry-after: 1");
-        (refused && live.starts_with("HTTP/1.1 200") && ready.starts_with("HTTP/1.1 200")).then_some(())
+        (whole && refused && live.starts_with("HTTP/1.1 200") && ready.starts_with("HTTP/1.1 200")).then_some(())
     });
 }
 
