@@ -95,8 +95,8 @@ impl Shape {
                 FOLDER,
             ));
         }
-        if !(0.0..1.0).contains(&self.hidden_dropout_prob) || !(self.layer_norm_eps > 0.0 && self.layer_norm_eps <= 1.0)
-        {
+        let eps = self.layer_norm_eps;
+        if !((0.0..1.0).contains(&self.hidden_dropout_prob) && eps > 0.0 && eps <= 1.0) {
             let expected = "a dropout below 1 and a layer_norm_eps above 0 and up to 1";
             return Err(Error::unfit(path, expected, "others", FOLDER));
         }
