@@ -15,6 +15,7 @@ pub(super) struct ParsedBlock {
     /// Every flaw, in the order of the lines.
     pub problems: Vec<Problem>,
     /// The lines themselves.
+    #[cfg(feature = "cli")]
     pub lines: Vec<Line>,
 }
 
@@ -43,7 +44,13 @@ pub(super) fn parse_block(block: RawBlock) -> ParsedBlock {
         problem.show(&shown);
     }
     let readable = problems.iter().all(|problem| problem.handled) && !sentence.words.is_empty();
-    ParsedBlock { sentence: readable.then_some(sentence), word_lines, problems, lines: block.lines }
+    ParsedBlock {
+        sentence: readable.then_some(sentence),
+        word_lines,
+        problems,
+        #[cfg(feature = "cli")]
+        lines: block.lines,
+    }
 }
 
 #[derive(Default)]
