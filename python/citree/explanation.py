@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from .notebook import frame
@@ -183,18 +183,18 @@ class WhyNot:
 
 @dataclass(frozen=True)
 class FlipSet:
-    """Training edges, and training sentences, without which a decision would be another."""
+    """Training edges, and training sentences, without which a decision would be another. Printed without its members."""
 
     instead: str
     edges: int
     of_edges: int
     smallest: bool
-    first_edges: list[str]
+    first_edges: list[str] = field(repr=False)
     sentences: int | None
     of_sentences: int
-    first_sentences: list[str]
-    all_edges: dict[str, list[int]]
-    all_sentences: list[str]
+    first_sentences: list[str] = field(repr=False)
+    all_edges: dict[str, list[int]] = field(repr=False)
+    all_sentences: list[str] = field(repr=False)
 
 
 @dataclass(frozen=True)

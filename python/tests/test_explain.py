@@ -51,6 +51,7 @@ def test_removing_a_flip_set_changes_the_decision(own: citree.Pipeline) -> None:
     edges = own(words).sentences[0].explain(k=1)
     flips = [(edge, edge.flip().head) for edge in edges]
     edge, flip = min(((e, f) for e, f in flips if f and f.sentences), key=lambda pair: pair[1].sentences)
+    assert len(repr(flip)) < 200, "members are not printed"
     own.evidence.remove(flip.all_sentences).commit("to see what changes")
     assert own(words).sentences[0].words[edge.dependent - 1].head != edge.head
 
