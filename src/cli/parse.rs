@@ -3,6 +3,7 @@
 use super::arcs;
 use super::input::Input;
 use super::machine::Machine;
+use super::printable::printable;
 use super::progress::sentence_counter;
 use super::recipe::aggregate;
 use super::rule::RuleOptions;
@@ -134,7 +135,7 @@ impl<W: Write> Output<'_, W> {
         for (mut sentence, parse) in sentences.into_iter().zip(parses) {
             parse.annotate(&mut sentence, self.scores);
             if self.arcs {
-                writeln!(self.out, "{}", arcs::draw(&sentence, parse))?;
+                writeln!(self.out, "{}", printable(&arcs::draw(&sentence, parse)))?;
             } else {
                 write_sentence(&mut self.out, &sentence)?;
             }

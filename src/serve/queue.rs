@@ -2,7 +2,8 @@
 //!
 //! A request counts as many words as it is estimated to cost. Next comes the one with the least sum of its own cost and
 //! of what its client got lately. So a short request overtakes long ones, and a client that asks for much falls back behind
-//! the others. Short requests and long ones have threads of their own. Every fourth batch begins with the request that has waited longest, so that nothing is overtaken for ever.
+//! the others. Short requests and long ones have threads of their own. Every fourth batch begins with the request that has
+//! waited longest, so that nothing is overtaken for ever.
 
 use super::engine::Bounds;
 use std::collections::HashMap;

@@ -40,6 +40,8 @@ fn control_characters_of_a_treebank_do_not_reach_the_terminal() {
     let text = stdout(&output);
     assert!(text.contains("a\\u{1b}[2Jb") && text.contains("An\\u{1b}]0;title\\u{7}na"), "{text}");
     assert!(!text.contains(['\x1b', '\x07']), "{text}");
+    let drawn = stdout(&sandbox.citree(&["parse", "t.citree", "hostile.conllu", "--format", "arcs"]));
+    assert!(drawn.contains("An\\u{1b}]0;title\\u{7}na") && !drawn.contains('\x1b'), "{drawn}");
 }
 
 #[test]
