@@ -94,6 +94,32 @@ pub enum Error {
         /// What was expected, with an example.
         expected: &'static str,
     },
+    /// The name or revision of a model is invalid.
+    #[error("`{given}` is not {expected}")]
+    HubName {
+        /// The given name.
+        given: String,
+        /// What was expected, with an example.
+        expected: &'static str,
+    },
+    /// There is no such encoder on this machine.
+    #[error("{}: no such folder, and no such model in the cache\n  {remedy}", given.display())]
+    NoEncoder {
+        /// What was named.
+        given: PathBuf,
+        /// What to do.
+        remedy: String,
+    },
+    /// A hub has no such model, or one that cannot be an encoder.
+    #[error("{model}: {reason}\n  {remedy}")]
+    HubModel {
+        /// The model.
+        model: String,
+        /// What is wrong with it.
+        reason: String,
+        /// What to do.
+        remedy: &'static str,
+    },
     /// The prefix of a treebank's file names cannot be derived from its name.
     #[error(
         "{treebank}: no code is known for this language\n  \

@@ -71,6 +71,7 @@ mod export;
 #[cfg(feature = "fetch")]
 pub mod fetch;
 mod files;
+mod hub;
 #[cfg(feature = "internals")]
 #[doc(hidden)]
 pub mod internals;
@@ -95,6 +96,7 @@ pub use encoder::pretrained::{Pretrained, Sources};
 pub use error::{Error, Result};
 pub use evidence::Evidence;
 pub use explain::Explainer;
+pub use hub::find_encoder;
 pub use parse::Parser;
 pub use rule::Rule;
 pub use task::Task;

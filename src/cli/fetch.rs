@@ -1,29 +1,38 @@
-//! `citree fetch`: downloads the files of a treebank from its public repository.
+//! `citree fetch`: downloads a treebank, an encoder or word vectors from their public places.
 
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use crate::fetch::{self, Event, Release, UNIVERSAL_DEPENDENCIES};
+use crate::fetch::{self, Event, FASTTEXT, HUB, Release, UNIVERSAL_DEPENDENCIES};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// Download a treebank's train, dev and test files and its licence from its public repository.
+/// Download a treebank, an encoder or word vectors.
 #[derive(clap::Args)]
-#[command(after_help = "\
+#[command(
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true,
+    after_help = "\
 Examples:
   citree fetch UD_English-EWT --release 2.7
+  citree fetch encoder google-bert/bert-base-cased
+  citree fetch vectors fasttext:tr
   citree fetch UD_Turkish-IMST --release 2.7 --into treebanks
   citree fetch UD_Klingon-TNG --release 2.18 --code tlh_tng
 
-The files go into DIR/TREEBANK-rRELEASE; those already there are left as they are, so the same command \
+The files of a treebank (train, dev, test and its licence) go into DIR/TREEBANK-rRELEASE; those already there are left as they are, so the same command \
 goes on where a broken one stopped. The paths of the files written are printed, one a line. \
-Proxies are taken from HTTPS_PROXY and NO_PROXY.")]
+Proxies are taken from HTTPS_PROXY and NO_PROXY."
+)]
 pub(super) struct Args {
+    #[command(subcommand)]
+    other: Option<Other>,
     /// The treebank by its full name, such as UD_English-EWT
-    treebank: String,
+    #[arg(required = true)]
+    treebank: Option<String>,
     /// The number of the release of Universal Dependencies, such as 2.7
-    #[arg(long, value_name = "NUMBER")]
-    release: String,
+    #[arg(long, value_name = "NUMBER", required = true)]
+    release: Option<String>,
     /// The folder to make the treebank's own folder in
     #[arg(long, value_name = "DIR", default_value = ".")]
     into: PathBuf,
@@ -35,10 +44,64 @@ pub(super) struct Args {
     from: String,
 }
 
+/// What can be downloaded besides treebanks.
+#[derive(clap::Subcommand)]
+enum Other {
+    /// Download a transformer from a model hub, for `citree train --encoder`
+    #[command(after_help = "\
+Examples:
+  citree fetch encoder google-bert/bert-base-cased
+  citree train --train T.conllu --dev D.conllu --preset joint --encoder google-bert/bert-base-cased en.citree
+
+The files go into the cache folder that huggingface_hub and others use (HF_HUB_CACHE, HF_HOME), are compared with the \
+hashes that the hub announces, and are not downloaded again if they are there. An interrupted download goes on where \
+it stopped. The folder is printed. For models that need a login, set HF_TOKEN.")]
+    Encoder {
+        /// The model by its name on the hub, ORG/NAME
+        name: String,
+        /// A branch, a tag or a commit [default: main]
+        #[arg(long)]
+        revision: Option<String>,
+        /// Where the hub is, if not at the public place: a mirror
+        #[arg(long, value_name = "BASE_URL", env = "HF_ENDPOINT", default_value = HUB)]
+        from: String,
+    },
+    /// Download word vectors, for `citree train --word-vectors`
+    #[command(after_help = "\
+Examples:
+  citree fetch vectors fasttext:tr
+  citree train --train T.conllu --dev D.conllu --word-vectors cc.tr.300.vec.gz tr.citree
+
+fastText has vectors of 157 languages, 300 dimensions, some 1.3 GB each (CC BY-SA 3.0). The path is printed.")]
+    Vectors {
+        /// Which: fasttext:LANG, with the code of a language such as tr
+        name: String,
+        /// The folder to write them to
+        #[arg(long, value_name = "DIR", default_value = ".")]
+        into: PathBuf,
+        /// Where they are, if not at the public place: a mirror
+        #[arg(long, value_name = "BASE_URL", default_value = FASTTEXT)]
+        from: String,
+    },
+}
+
 /// Downloads the files. Shows a bar for each on a terminal.
 pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
-    let release = Release::new(&args.treebank, &args.release, args.code.as_deref())?;
     let mut show = Show { bar: ProgressBar::hidden() };
+    if let Some(other) = args.other {
+        let mut observe = |event: Event<'_>| show.event(event);
+        let path = match other {
+            Other::Encoder { name, revision, from } => {
+                fetch::fetch_encoder(&name, revision.as_deref(), &from, &mut observe)
+            }
+            Other::Vectors { name, into, from } => fetch::fetch_vectors(&name, &from, &into, &mut observe),
+        };
+        show.bar.finish_and_clear();
+        writeln!(std::io::stdout(), "{}", path?.display())?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let (treebank, number) = (args.treebank.unwrap_or_default(), args.release.unwrap_or_default());
+    let release = Release::new(&treebank, &number, args.code.as_deref())?;
     let fetched = fetch::fetch(&release, &args.from, &args.into, &mut |event| show.event(event));
     show.bar.finish_and_clear();
     let fetched = fetched?;

@@ -1,4 +1,4 @@
-//! Downloads one file over HTTP, completely or not at all, and retries after transient errors.
+//! Downloads files over HTTP, completely or not at all, and retries after transient errors.
 
 use std::fs::File;
 use std::io::{ErrorKind, Read, Write};
@@ -72,10 +72,11 @@ pub(super) struct Client {
 
 const ATTEMPTS: u32 = 4;
 
-/// No treebank file is nearly this large. A server that sends more is not sending a treebank.
-const MOST_BYTES: u64 = 4 << 30;
+/// No treebank file and no table of word vectors is nearly this large. A server that sends more is not sending one.
+const MOST_BYTES: u64 = 16 << 30;
 
-enum Fault {
+/// Why an attempt failed.
+pub(super) enum Fault {
     /// A transient error; worth another attempt.
     Passing(String),
     /// A permanent error.
@@ -106,12 +107,33 @@ impl Client {
 
     /// Downloads `url` to `path`. Creates its folder if needed.
     pub(super) fn download(&self, url: &str, path: &Path, observe: &mut dyn FnMut(Event)) -> Result<Outcome> {
+        self.retried(url, path, observe, &mut |observe| self.attempt(url, path, observe))
+    }
+
+    /// A request that follows redirects and returns every status as an answer. `headers` go to the server named in the URL.
+    pub(super) fn get(
+        &self,
+        url: &str,
+        headers: &[(&str, String)],
+    ) -> std::result::Result<ureq::http::Response<ureq::Body>, Fault> {
+        let request = headers.iter().fold(self.agent.get(url), |request, (name, value)| request.header(*name, value));
+        request.call().map_err(Fault::from_network)
+    }
+
+    /// Tries until it succeeds, fails for good, or has failed too often.
+    pub(super) fn retried<T>(
+        &self,
+        url: &str,
+        path: &Path,
+        observe: &mut dyn FnMut(Event),
+        attempt_once: &mut dyn FnMut(&mut dyn FnMut(Event)) -> Result<T, Fault>,
+    ) -> Result<T> {
         let failed = |reason| Error::Download { url: url.to_owned(), path: path.to_path_buf(), reason };
         let mut wait = self.patience.first_wait;
         let mut attempt = 1;
         loop {
-            match self.attempt(url, path, observe) {
-                Ok(outcome) => return Ok(outcome),
+            match attempt_once(observe) {
+                Ok(done) => return Ok(done),
                 Err(Fault::Passing(reason)) if attempt < ATTEMPTS => {
                     observe(Event::Retrying { url, reason: &reason, wait });
                     std::thread::sleep(wait);
@@ -126,13 +148,11 @@ impl Client {
     }
 
     fn attempt(&self, url: &str, path: &Path, observe: &mut dyn FnMut(Event)) -> Result<Outcome, Fault> {
-        let mut response = self.agent.get(url).call().map_err(Fault::from_network)?;
-        let status = response.status();
-        match status.as_u16() {
+        let mut response = self.get(url, &[])?;
+        match response.status().as_u16() {
             200 => {}
             404 => return Ok(Outcome::Missing),
-            408 | 429 | 500..=599 => return Err(Fault::Passing(format!("the server answered {status}"))),
-            _ => return Err(Fault::Lasting(format!("the server answered {status}"))),
+            _ => return Err(Fault::from_status(response.status())),
         }
         let length = response.body().content_length();
         observe(Event::Started { path, length });
@@ -157,7 +177,16 @@ impl Client {
 }
 
 impl Fault {
-    fn from_network(error: ureq::Error) -> Self {
+    /// The fault that an answer without content stands for.
+    pub(super) fn from_status(status: ureq::http::StatusCode) -> Self {
+        let reason = format!("the server answered {status}");
+        match status.as_u16() {
+            408 | 429 | 500..=599 => Fault::Passing(reason),
+            _ => Fault::Lasting(reason),
+        }
+    }
+
+    pub(super) fn from_network(error: ureq::Error) -> Self {
         use ErrorKind::{
             BrokenPipe, ConnectionAborted, ConnectionReset, Interrupted, TimedOut, UnexpectedEof, WouldBlock,
         };

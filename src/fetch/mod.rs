@@ -1,9 +1,13 @@
-//! Downloads a treebank from its public repository: derives its file names and fetches them into their own folder.
+//! Downloads what citree starts from: a treebank from its public repository (here), an encoder from a model hub
+//! (`encoder`), word vectors (`vectors`).
 
+mod blob;
 mod download;
+mod encoder;
 mod languages;
 #[cfg(test)]
 mod tests;
+mod vectors;
 
 use std::path::{Path, PathBuf};
 
@@ -11,6 +15,8 @@ use crate::error::{Error, Result};
 use download::{Client, Outcome};
 
 pub use download::Event;
+pub use encoder::{HUB, fetch_encoder};
+pub use vectors::{FASTTEXT, fetch_vectors};
 
 /// The base URL of the repositories of Universal Dependencies.
 pub const UNIVERSAL_DEPENDENCIES: &str = "https://raw.githubusercontent.com/UniversalDependencies";

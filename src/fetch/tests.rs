@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod encoder;
+
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
@@ -14,6 +16,7 @@ use super::*;
 struct Server {
     base: String,
     asked: Arc<Mutex<Vec<String>>>,
+    heads: Arc<Mutex<Vec<String>>>,
 }
 
 impl Server {
@@ -21,13 +24,16 @@ impl Server {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let base = format!("http://{}", listener.local_addr().unwrap());
         let asked = Arc::new(Mutex::new(Vec::new()));
-        let (log, answer) = (Arc::clone(&asked), Arc::new(answer));
+        let heads = Arc::new(Mutex::new(Vec::new()));
+        let (log, all, answer) = (Arc::clone(&asked), Arc::clone(&heads), Arc::new(answer));
         std::thread::spawn(move || {
             for stream in listener.incoming() {
-                let (log, answer) = (Arc::clone(&log), Arc::clone(&answer));
+                let (log, all, answer) = (Arc::clone(&log), Arc::clone(&all), Arc::clone(&answer));
                 std::thread::spawn(move || {
                     let mut stream = stream.unwrap();
-                    let path = read_request(&mut stream);
+                    let head = read_request(&mut stream);
+                    let path = head.split(' ').nth(1).unwrap_or_default().to_owned();
+                    all.lock().unwrap().push(head);
                     let before = {
                         let mut log = log.lock().unwrap();
                         log.push(path.clone());
@@ -40,7 +46,12 @@ impl Server {
                 });
             }
         });
-        Server { base, asked }
+        Server { base, asked, heads }
+    }
+
+    /// The heads of all requests.
+    fn heads(&self) -> Vec<String> {
+        self.heads.lock().unwrap().clone()
     }
 
     fn count(&self, file: &str) -> usize {
@@ -62,7 +73,7 @@ fn read_request(stream: &mut TcpStream) -> String {
     while !request.ends_with(b"\r\n\r\n") && stream.read(&mut byte).unwrap() == 1 {
         request.push(byte[0]);
     }
-    String::from_utf8(request).unwrap().split(' ').nth(1).unwrap_or_default().to_owned()
+    String::from_utf8(request).unwrap()
 }
 
 fn found(body: &str) -> Answer {

@@ -23,6 +23,7 @@ const DATA_FLOW: &[&str] = &[
     "rule",
     "config",
     "device",
+    "hub",
     "treebank",
     "evaluate",
     "fetch",
