@@ -241,7 +241,7 @@ impl Attention {
 
 /// Replaces scores by their softmax: weights that sum to 1.
 #[inline(always)]
-fn softmax<T: Real>(row: &mut [T], scale: T) {
+pub(super) fn softmax<T: Real>(row: &mut [T], scale: T) {
     let largest = row.iter().fold(row[0], |largest, &score| if score > largest { score } else { largest });
     row.iter_mut().for_each(|score| *score = ((*score - largest) * scale).quick_exponential());
     let total = T::one() / row.iter().copied().sum::<T>();

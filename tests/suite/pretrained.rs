@@ -246,12 +246,12 @@ fn other_families_and_other_files_train_frozen_and_along_and_the_bundle_has_what
     // Weights of PyTorch and a vocabulary; weights in several files; rotations; distances.
     for name in ["distilbert", "electra", "modernbert", "deberta-v2"] {
         family(&sandbox, name);
-        for way in [&["--encoder-layers", "mix"][..], &["--encoder-train", "--share-encoder"]] {
-            let bundle = format!("{name}-{}.citree", way.len());
-            train(&sandbox, &bundle, &[&["--encoder", name][..], way].concat());
+        for (kind, way) in [("frozen", ["--encoder-layers", "mix"]), ("along", ["--encoder-train", "--share-encoder"])]
+        {
+            train(&sandbox, &format!("{name}-{kind}.citree"), &[["--encoder", name], way].concat());
         }
         std::fs::remove_dir_all(sandbox.path(name)).unwrap();
-        for bundle in [format!("{name}-2.citree"), format!("{name}-3.citree")] {
+        for bundle in [format!("{name}-frozen.citree"), format!("{name}-along.citree")] {
             let parsed = run(&sandbox, &["parse", &bundle, "dev.conllu"]);
             assert_eq!(parsed.status.code(), Some(0), "{bundle}: {}", stderr(&parsed));
             let verified = run(&sandbox, &["verify", &bundle]);

@@ -41,9 +41,13 @@ impl Cutter {
             names.iter().find_map(id).ok_or_else(|| Error::unfit(&path, &expected(), "none", FOLDER))
         };
         // A vocabulary can have both kinds of names. What the tokenizer puts around a sentence decides then.
-        let around = tokenizer.encode("", true).map_err(|e| Error::Tensor { message: e.to_string() })?;
-        let (first, last) = match *around.get_ids() {
-            [first, last] if !blueprint.earlier && first.max(last) < vocabulary as u32 => (first, last),
+        let around = tokenizer.encode("a", true).map_err(|e| Error::Tensor { message: e.to_string() })?;
+        let (first, last) = match (around.get_ids(), around.get_special_tokens_mask()) {
+            (&[first, .., last], [1, .., 1])
+                if !blueprint.earlier && (first as usize) < vocabulary && (last as usize) < vocabulary =>
+            {
+                (first, last)
+            }
             _ => (special(&["[CLS]", "<s>"])?, special(&["[SEP]", "</s>"])?),
         };
         let unknown = special(&["[UNK]", "<unk>"])?;
