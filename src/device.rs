@@ -27,7 +27,7 @@ pub fn pick(name: &str) -> Result<Device> {
     }
 }
 
-/// The precision in which a frozen BERT runs: half precision on accelerators, because its states are rounded to half
+/// The precision in which a frozen transformer runs: half precision on accelerators, because its states are rounded to half
 /// precision anyway. Everything that is trained, and every edge vector, stays in single precision.
 pub(crate) fn frozen_precision(device: &Device) -> DType {
     if device.is_cpu() { DType::F32 } else { DType::F16 }

@@ -77,7 +77,7 @@ impl EdgeModel {
         }
         let transform = self.transform.detach();
         Ok(Self {
-            encoder: self.encoder.frozen(),
+            encoder: self.encoder.frozen()?,
             dependent: self.dependent.detach(),
             head: self.head.detach(),
             norm_factor: Some(factor(&transform)?),

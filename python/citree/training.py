@@ -29,12 +29,14 @@ def train(
     init: str | PathLike[str] | None = None,
     resume: bool = False,
     word_vectors: str | PathLike[str] | None = None,
-    bert: str | PathLike[str] | None = None,
-    bert_train: bool = False,
+    encoder: str | PathLike[str] | None = None,
+    encoder_train: bool = False,
     cache: str | PathLike[str] | None = None,
     device: str = "auto",
     threads: int = 0,
     progress: Progress = False,
+    bert: str | PathLike[str] | None = None,
+    bert_train: bool = False,
 ) -> Pipeline:
     """Trains a bundle on CoNLL-U files, indexes its training edges, and opens it.
 
@@ -42,8 +44,9 @@ def train(
     for a tqdm bar; the results of every epoch go to the logger `citree`. Ctrl-C saves a checkpoint, from which
     `resume=True` goes on to the same result. `init` is a bundle to start from.
 
-    `word_vectors` is a file of fastText or GloVe, and `bert` a folder with config.json, tokenizer.json and
-    model.safetensors. BERT is frozen unless `bert_train` is set. The states of a frozen one for these treebanks are kept in
+    `word_vectors` is a file of fastText or GloVe, and `encoder` the folder of a transformer, such as BERT, with config.json,
+    tokenizer.json and model.safetensors. It is frozen unless `encoder_train` is set; `bert` and `bert_train` are older names
+    for both. The states of a frozen one for these treebanks are kept in
     the folder `cache` for the next training, if one is named.
 
     >>> nlp = citree.train("train.conllu", "dev.conllu", "new.citree", preset="demo", epochs=1)
@@ -65,8 +68,8 @@ def train(
             init=_path(init),
             resume=resume,
             word_vectors=_path(word_vectors),
-            bert=_path(bert),
-            bert_train=bert_train,
+            encoder=_path(encoder if encoder is not None else bert),
+            encoder_train=encoder_train or bert_train,
             cache=_path(cache),
             device=device,
             threads=threads,

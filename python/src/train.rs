@@ -21,7 +21,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// every epoch, as JSON.
 #[pyfunction]
 #[pyo3(signature = (train, dev, out, *, preset = "small", config = None, epochs = None, seed = None, system = None,
-    rule = None, init = None, resume = false, word_vectors = None, bert = None, bert_train = false, cache = None, device = "auto", threads = 0, progress = None, epoch = None))]
+    rule = None, init = None, resume = false, word_vectors = None, encoder = None, encoder_train = false, cache = None, device = "auto", threads = 0, progress = None, epoch = None))]
 #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
 pub(crate) fn train(
     py: Python<'_>,
@@ -37,8 +37,8 @@ pub(crate) fn train(
     init: Option<PathBuf>,
     resume: bool,
     word_vectors: Option<PathBuf>,
-    bert: Option<PathBuf>,
-    bert_train: bool,
+    encoder: Option<PathBuf>,
+    encoder_train: bool,
     cache: Option<PathBuf>,
     device: &str,
     threads: usize,
@@ -64,7 +64,7 @@ pub(crate) fn train(
         config.epochs = epochs.unwrap_or(config.epochs);
         config.seed = seed.unwrap_or(config.seed);
         config.system = system.unwrap_or(config.system);
-        config.bert.train |= bert_train;
+        config.bert.train |= encoder_train;
         if let Some(rule) = rule {
             config.rule = Rule::named(rule, RuleSettings::default())?;
         }
@@ -77,7 +77,7 @@ pub(crate) fn train(
         };
         let (train, dev) = (read_trees(&train)?, read_trees(&dev)?);
         let sources =
-            Sources { word_vectors: word_vectors.as_deref(), bert: bert.as_deref(), bert_by_reference: false };
+            Sources { word_vectors: word_vectors.as_deref(), encoder: encoder.as_deref(), encoder_by_reference: false };
         let tell = |what: &'static str, done: u64, total: u64| {
             listener.tell(what, done, total) && !stop.load(Ordering::Relaxed)
         };

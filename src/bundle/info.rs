@@ -61,12 +61,13 @@ impl Bundle {
         if let Some(vectors) = contents.word_vectors {
             facts["word_vectors"] = json!({ "source": vectors.source, "words": vectors.words, "dims": vectors.dims });
         }
-        if let (Some(stored), Some(bert)) = (contents.bert, &model.pretrained.bert) {
+        if let (Some(stored), Some(transformer)) = (contents.bert, &model.pretrained.transformer) {
             let place =
                 stored.folder.map_or_else(|| "in the bundle".to_string(), |folder| folder.display().to_string());
             facts["bert"] = json!({
-                "dims": bert.shape().hidden_size,
-                "layers": bert.shape().num_hidden_layers,
+                "family": transformer.family(),
+                "dims": transformer.shape().dims,
+                "layers": transformer.shape().layers,
                 "read": model.config.bert.layers,
                 "trained": model.config.bert.train,
                 "folder": place,

@@ -37,13 +37,13 @@ Examples:
   citree lab domains lab/ --train T.conllu --dev D.conllu --source answers
   citree lab rules lab/ --train T.conllu --dev D.conllu --bundle near.citree
   citree lab subclass lab/ --train T.conllu --dev D.conllu --bundle near.citree
-  citree lab all lab/ --train T.conllu --dev D.conllu --bert minilm/ --seeds 1
+  citree lab all lab/ --train T.conllu --dev D.conllu --encoder minilm/ --seeds 1
 
 An experiment writes LAB/EXPERIMENT/: report.md (the tables beside the paper's figures), report.json, a \
 CSV for each table, drawings as SVG. Trained models are kept in LAB/trained/ and what was measured in \
 LAB/measured/, so that experiments share them, and the same command again skips what is done: after \
 Ctrl-C it goes on. Trainings run side by side, one thread each. Other settings train anew, in the same \
-folder if you like, whose reports they replace; another treebank, BERT or word vectors get their own.
+folder if you like, whose reports they replace; another treebank, encoder or word vectors get their own.
 
 This takes hours on a large treebank: six systems are four trainings of heads and four of labels for \
 every seed.")]

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 #[derive(clap::Args)]
 pub(super) struct Recipe {
     /// Where to start from: paper (100 epochs as in the paper), small (15 epochs), joint (heads and labels on one
-    /// encoder, 8 epochs; made for BERT), demo (tiny)
+    /// encoder, 8 epochs; made for a transformer), demo (tiny)
     #[arg(long, default_value = "small", value_parser = preset)]
     preset: Preset,
     /// A TOML file whose values replace the preset's
@@ -27,19 +27,21 @@ pub(super) struct Recipe {
     /// Frozen word vectors to start from: fastText .vec or GloVe .txt, gzipped or not
     #[arg(long, value_name = "FILE", help_heading = "Pretrained input")]
     word_vectors: Option<PathBuf>,
-    /// A BERT folder to start from: config.json, tokenizer.json, model.safetensors
-    #[arg(long, value_name = "DIR", help_heading = "Pretrained input")]
-    bert: Option<PathBuf>,
-    /// Which layers of BERT to read: last, as the paper; mix, a learnt mix of all
-    #[arg(long, value_parser = bert_layers, requires = "bert", help_heading = "Pretrained input")]
-    bert_layers: Option<BertLayers>,
-    /// Train BERT along, at its own learning rate; it is frozen otherwise
-    #[arg(long, requires = "bert", help_heading = "Pretrained input")]
-    bert_train: bool,
-    /// Note where the BERT folder is, and its hash, instead of copying it
-    #[arg(long, requires = "bert", help_heading = "Pretrained input")]
-    bert_by_reference: bool,
-    /// Where to keep the states of a frozen BERT [default: citree in the user's cache folder]
+    /// The folder of a transformer to start from, as Hugging Face's tools write it: BERT, RoBERTa, XLM-R, MPNet, ALBERT,
+    /// DistilBERT, ELECTRA, ModernBERT, DeBERTa-v3
+    #[arg(long, visible_alias = "bert", value_name = "DIR", help_heading = "Pretrained input")]
+    encoder: Option<PathBuf>,
+    /// Which layers of it to read: last, as the paper; mix, a learnt mix of all
+    #[arg(long, visible_alias = "bert-layers", value_parser = layers, requires = "encoder",
+        help_heading = "Pretrained input")]
+    encoder_layers: Option<BertLayers>,
+    /// Train it along, at its own learning rate; it is frozen otherwise
+    #[arg(long, visible_alias = "bert-train", requires = "encoder", help_heading = "Pretrained input")]
+    encoder_train: bool,
+    /// Note where its folder is, and its hash, instead of copying it
+    #[arg(long, visible_alias = "bert-by-reference", requires = "encoder", help_heading = "Pretrained input")]
+    encoder_by_reference: bool,
+    /// Where to keep the states of a frozen transformer [default: citree in the user's cache folder]
     #[arg(long, value_name = "DIR", env = "CITREE_CACHE", help_heading = "Pretrained input")]
     cache: Option<PathBuf>,
 }
@@ -51,7 +53,7 @@ pub(super) struct Place<'a> {
     pub(super) folder: &'a Path,
     /// Whether a training is resumed, so that the folder has its pretrained input already.
     pub(super) resumed: bool,
-    /// The folder for the states of a frozen BERT if the user has no cache folder.
+    /// The folder for the states of a frozen transformer if the user has no cache folder.
     pub(super) cache: &'a Path,
 }
 
@@ -64,12 +66,12 @@ impl Recipe {
         };
         config.aggregate = self.aggregate.unwrap_or(config.aggregate);
         config.epochs = self.epochs.unwrap_or(config.epochs);
-        config.bert.layers = self.bert_layers.unwrap_or(config.bert.layers);
-        config.bert.train |= self.bert_train;
+        config.bert.layers = self.encoder_layers.unwrap_or(config.bert.layers);
+        config.bert.train |= self.encoder_train;
         Ok(config)
     }
 
-    /// Installs the pretrained input into its folder, and computes the states of a frozen BERT for the treebanks.
+    /// Installs the pretrained input into its folder, and computes the states of a frozen transformer for the treebanks.
     pub(super) fn pretrained(
         &self,
         place: Place<'_>,
@@ -80,8 +82,8 @@ impl Recipe {
     ) -> anyhow::Result<Pretrained> {
         let sources = Sources {
             word_vectors: self.word_vectors.as_deref(),
-            bert: self.bert.as_deref(),
-            bert_by_reference: self.bert_by_reference,
+            encoder: self.encoder.as_deref(),
+            encoder_by_reference: self.encoder_by_reference,
         };
         let bar = step_bar()?;
         let show = |name: &'static str, done: u64, total: u64| {
@@ -96,7 +98,7 @@ impl Recipe {
         bar.reset();
         let cache = self.cache.clone().or_else(user_cache).unwrap_or_else(|| place.cache.to_path_buf());
         let pretrained = pretrained.with_cached_states(config, treebanks, &cache, &|done, total| {
-            show("states of BERT", done as u64, total as u64);
+            show("states of the encoder", done as u64, total as u64);
             !interrupted()
         })?;
         bar.finish_and_clear();
@@ -104,10 +106,10 @@ impl Recipe {
         if let Some(vectors) = &pretrained.vectors {
             writeln!(stderr, "word vectors: {} words, {} dimensions", vectors.len(), vectors.dims())?;
         }
-        if let Some(bert) = &pretrained.bert {
-            let (layers, dims) = (bert.shape().num_hidden_layers, bert.shape().hidden_size);
+        if let Some(transformer) = &pretrained.transformer {
+            let (layers, dims) = (transformer.shape().layers, transformer.shape().dims);
             let how = if config.bert.train { "trained" } else { "frozen" };
-            writeln!(stderr, "BERT: {layers} layers, {dims} dimensions, {how}")?;
+            writeln!(stderr, "{}: {layers} layers, {dims} dimensions, {how}", transformer.family())?;
         }
         Ok(pretrained)
     }
@@ -131,7 +133,7 @@ pub(super) fn preset(name: &str) -> Result<Preset, String> {
     }
 }
 
-fn bert_layers(name: &str) -> Result<BertLayers, String> {
+fn layers(name: &str) -> Result<BertLayers, String> {
     match name {
         "last" => Ok(BertLayers::Last),
         "mix" => Ok(BertLayers::Mix),

@@ -24,19 +24,19 @@ Examples:
   citree train --train T.conllu --dev D.conllu --word-vectors v.txt.gz en.citree
   citree train --train T.conllu --dev D.conllu --init en.citree --rule nca \\
     --epochs 4 near.citree
-  citree train --train T.conllu --dev D.conllu --preset joint --bert minilm/ \\
-    --bert-train en.citree
+  citree train --train T.conllu --dev D.conllu --preset joint --encoder minilm/ \\
+    --encoder-train en.citree
 
 Two models are trained one after the other: heads, then labels; with --share-encoder (and --preset \
 joint) both at once. The best epoch on the dev set is kept. A checkpoint is written after every epoch \
 and on Ctrl-C; --resume goes on from it to the result that an undisturbed run would have had.
 
 In the bundle: model/ (what `citree parse` needs), index/ (the training edges that `citree explain` \
-cites), pretrained/ (word vectors and BERT, where it has them), metrics.jsonl (a line an epoch) and \
+cites), pretrained/ (word vectors and the transformer, where it has them), metrics.jsonl (a line an epoch) and \
 curve.svg (the learning curve).
 
-The output of a frozen BERT on the treebanks is computed once and cached (two bytes a number: some \
-1.2 GB for all layers of a small BERT on 230,000 words), so that the next training starts at once.
+The output of a frozen transformer on the treebanks is computed once and cached (two bytes a number: \
+some 1.2 GB for all layers of a small one on 230,000 words), so that the next training starts at once.
 
 A configuration file holds any of the keys that BUNDLE/model/config.toml shows, for example:
   dropout = 0.2

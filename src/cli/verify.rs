@@ -13,7 +13,7 @@ Example:
   citree verify en.citree
 
 Reads the whole index: checksums, edge records, rows, sums, compact rows and links against each other, \
-and whether every edge can be found. Then the word vectors and the BERT folder, where the bundle has them.
+and whether every edge can be found. Then the word vectors and the transformer's folder, where the bundle has them.
 
 Exit status: 0 all is well, 1 something is not as it was written, 2 the check could not run.")]
 pub(super) struct Args {

@@ -1,6 +1,6 @@
 //! Batches of sentences for the encoder: rows packed by time for the LSTM, and the mapping back to rows by sentence.
 
-use super::bert::{Bert, Features, PieceBatch, Pieces};
+use super::transformer::{Features, PieceBatch, Pieces, Transformer};
 use super::vocabulary::Numbered;
 use crate::error::Result;
 use crate::ops::Segments;
@@ -32,9 +32,9 @@ pub(crate) struct Batch {
     pub(crate) segments: Segments,
     /// Row in the frozen word vectors of every packed row; empty without word vectors.
     pub vectors: Vec<u32>,
-    /// The input pieces of BERT, with one output row per packed row; empty without BERT or with stored states.
+    /// The input pieces of the transformer, with one output row per packed row; empty without one or with stored states.
     pub(crate) pieces: PieceBatch,
-    /// Stored BERT states and the stored row of every packed row, if all sentences have them.
+    /// Stored states and the stored row of every packed row, if all sentences have them.
     stored: Option<(Arc<Features>, Vec<u64>)>,
     /// Cache of the frozen states, which both models use.
     frozen: OnceLock<Vec<Tensor>>,
@@ -82,18 +82,18 @@ impl Batch {
         }
     }
 
-    /// Whether every sentence has the input that BERT needs.
-    pub(crate) fn has_bert(&self) -> bool {
+    /// Whether every sentence has the input that a transformer needs.
+    pub(crate) fn has_pieces(&self) -> bool {
         self.stored.is_some() || self.pieces.rows.len() == self.words.len()
     }
 
-    /// The frozen BERT states of every packed row: after the embedding and each layer, or after the last layer alone.
-    pub(crate) fn frozen_states(&self, bert: &Bert, all: bool, device: &Device) -> Result<Vec<Tensor>> {
+    /// The frozen states of every packed row: after the embedding and each layer, or after the last layer alone.
+    pub(crate) fn frozen_states(&self, transformer: &Transformer, all: bool, device: &Device) -> Result<Vec<Tensor>> {
         if let Some(states) = self.frozen.get() {
             return Ok(states.clone());
         }
         let states = match &self.stored {
-            None => bert.rounded_states(&self.pieces, all)?,
+            None => transformer.rounded_states(&self.pieces, all)?,
             Some((features, rows)) => {
                 let (dims, count) = (features.dims(), rows.len());
                 let layer = |layer: usize| -> Result<Tensor> {

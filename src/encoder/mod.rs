@@ -1,9 +1,9 @@
 //! Encodes words as states: word embeddings, a character convolution, pretrained input, and a BiLSTM over all of them.
 
 mod batch;
-pub(crate) mod bert;
 mod parameters;
 pub(crate) mod pretrained;
+pub(crate) mod transformer;
 mod vocabulary;
 pub(crate) mod word_vectors;
 
@@ -20,10 +20,10 @@ use crate::ops::dropout::dropout;
 use crate::ops::linear::linear;
 use crate::ops::lstm::bilstm;
 use crate::random::Random;
-use bert::{Bert, Network};
 use candle_core::{Device, Tensor};
 use pretrained::NO_VECTOR;
 use std::sync::Arc;
+use transformer::{Network, Transformer};
 use word_vectors::WordVectors;
 
 /// The network from words to their states in context. It applies dropout only if a generator is given.
@@ -34,12 +34,12 @@ pub(crate) struct Encoder {
     char_filter: Tensor,
     char_bias: Tensor,
     vectors: Option<Arc<WordVectors>>,
-    bert: Option<Reader>,
+    transformer: Option<Reader>,
     layers: Vec<Layer>,
     dropout: f32,
 }
 
-/// BERT as a part of the input.
+/// A transformer as a part of the input.
 #[derive(Clone, Debug)]
 struct Reader {
     source: Source,
@@ -49,7 +49,7 @@ struct Reader {
 
 #[derive(Clone, Debug)]
 enum Source {
-    Frozen(Arc<Bert>),
+    Frozen(Arc<Transformer>),
     Trained(Network),
 }
 
@@ -75,9 +75,9 @@ impl Encoder {
         let (units, filters) = (config.lstm_units, config.char_filters);
         let mut width = config.word_dim + filters;
         width += pretrained.vectors.as_ref().map_or(0, |vectors| vectors.dims());
-        width += pretrained.bert.as_ref().map_or(0, |bert| bert.shape().hidden_size);
-        let bert = match &pretrained.bert {
-            Some(bert) => Some(Reader::new(config, bert, parameters, device)?),
+        width += pretrained.transformer.as_ref().map_or(0, |transformer| transformer.shape().dims);
+        let transformer = match &pretrained.transformer {
+            Some(transformer) => Some(Reader::new(config, transformer, parameters, device)?),
             None => None,
         };
         let mut create = |name: &str, shape: &[usize], init| parameters.create(name, shape, init, config.seed, device);
@@ -97,33 +97,33 @@ impl Encoder {
             char_filter: create("char_filter", &[config.char_dim, 3 * filters], uniform(3 * config.char_dim))?,
             char_bias: create("char_bias", &[filters], uniform(3 * config.char_dim))?,
             vectors: pretrained.vectors.clone(),
-            bert,
+            transformer,
             layers,
             dropout: config.dropout,
         })
     }
 
     /// The same encoder with detached tensors: no gradient is stored.
-    pub(crate) fn frozen(&self) -> Self {
+    pub(crate) fn frozen(&self) -> Result<Self> {
         let layer = |layer: &Layer| Layer {
             input: layer.input.detach(),
             bias: layer.bias.detach(),
             recurrent: layer.recurrent.detach(),
         };
-        Self {
+        Ok(Self {
             words: self.words.detach(),
             characters: self.characters.detach(),
             char_filter: self.char_filter.detach(),
             char_bias: self.char_bias.detach(),
             vectors: self.vectors.clone(),
-            bert: self.bert.as_ref().map(Reader::frozen),
+            transformer: self.transformer.as_ref().map(Reader::frozen).transpose()?,
             layers: self.layers.iter().map(layer).collect(),
             dropout: self.dropout,
-        }
+        })
     }
 
     /// The states `[rows, 2 · units]` of the plain rows of a batch. With a generator, dropout applies to the input,
-    /// after every LSTM layer, and inside BERT if it is fine-tuned.
+    /// after every LSTM layer, and inside the transformer if it is fine-tuned.
     pub(crate) fn states(&self, batch: &Batch, mut training: Option<&mut Random>) -> Result<Tensor> {
         let device = self.words.device();
         let ids = |values: &[u32]| Tensor::from_slice(values, values.len(), device);
@@ -135,7 +135,7 @@ impl Encoder {
         if let Some(vectors) = &self.vectors {
             input.push(known_vectors(vectors, batch, device)?.to_dtype(self.words.dtype())?);
         }
-        if let Some(reader) = &self.bert {
+        if let Some(reader) = &self.transformer {
             input.push(reader.states(batch, device, training.as_deref_mut())?.to_dtype(self.words.dtype())?);
         }
         let mut drop = |x: Tensor| match training.as_deref_mut() {
@@ -167,15 +167,20 @@ fn known_vectors(vectors: &WordVectors, batch: &Batch, device: &Device) -> Resul
 }
 
 impl Reader {
-    fn new(config: &Config, bert: &Arc<Bert>, parameters: &mut Parameters, device: &Device) -> Result<Self> {
+    fn new(
+        config: &Config,
+        transformer: &Arc<Transformer>,
+        parameters: &mut Parameters,
+        device: &Device,
+    ) -> Result<Self> {
         let source = match config.bert.train {
-            true => Source::Trained(bert.trainable(parameters, device)?),
-            false => Source::Frozen(bert.clone()),
+            true => Source::Trained(transformer.trainable(parameters, device)?),
+            false => Source::Frozen(transformer.clone()),
         };
         let mix = match config.bert.layers {
             BertLayers::Last => None,
             BertLayers::Mix => {
-                let layers = bert.shape().num_hidden_layers + 1;
+                let layers = transformer.shape().layers + 1;
                 let mut constant = |name: &str, values: Vec<f32>| parameters.adopt(name, &Tensor::new(values, device)?);
                 Some((constant("mix.layers", vec![0.0; layers])?, constant("mix.factor", vec![1.0])?))
             }
@@ -183,28 +188,29 @@ impl Reader {
         Ok(Self { source, mix })
     }
 
-    fn frozen(&self) -> Self {
+    fn frozen(&self) -> Result<Self> {
         let source = match &self.source {
-            Source::Frozen(bert) => Source::Frozen(bert.clone()),
-            Source::Trained(network) => Source::Trained(network.frozen()),
+            Source::Frozen(transformer) => Source::Frozen(transformer.clone()),
+            Source::Trained(network) => Source::Trained(network.frozen()?),
         };
-        Self { source, mix: self.mix.as_ref().map(|(layers, factor)| (layers.detach(), factor.detach())) }
+        Ok(Self { source, mix: self.mix.as_ref().map(|(layers, factor)| (layers.detach(), factor.detach())) })
     }
 
     /// The states `[packed rows, dims]` to concatenate to the input.
     fn states(&self, batch: &Batch, device: &Device, training: Option<&mut Random>) -> Result<Tensor> {
-        if !batch.has_bert() {
-            return Err(Error::Tensor { message: "sentences were numbered without BERT".to_string() });
+        if !batch.has_pieces() {
+            return Err(Error::Tensor { message: "sentences were numbered without the transformer".to_string() });
         }
         let all = self.mix.is_some();
         let states = match &self.source {
-            Source::Frozen(bert) => batch.frozen_states(bert, all, device)?,
+            Source::Frozen(transformer) => batch.frozen_states(transformer, all, device)?,
             Source::Trained(network) => network.states(&batch.pieces, all, training)?,
         };
-        let last = states.last().ok_or_else(|| Error::Tensor { message: "BERT has no layers".to_string() })?;
+        let last =
+            states.last().ok_or_else(|| Error::Tensor { message: "the transformer has no layers".to_string() })?;
         let Some((weights, factor)) = &self.mix else { return Ok(last.clone()) };
         if weights.dims1()? != states.len() {
-            let message = format!("{} layers of BERT to mix, but {} weights", states.len(), weights.dims1()?);
+            let message = format!("{} layers to mix, but {} weights", states.len(), weights.dims1()?);
             return Err(Error::Tensor { message });
         }
         let weights = candle_nn::ops::softmax(weights, 0)?.broadcast_mul(factor)?;

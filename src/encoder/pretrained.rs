@@ -1,11 +1,11 @@
-//! Pretrained input: frozen word vectors and BERT, and the conversion of sentences to numbers with both.
+//! Pretrained input: frozen word vectors and a transformer, and the conversion of sentences to numbers with both.
 
 mod stored;
 
 pub(crate) use stored::Contents;
 pub use stored::Sources;
 
-use super::bert::{Bert, Features};
+use super::transformer::{Features, Transformer};
 use super::vocabulary::{Numbered, Vocabulary};
 use super::word_vectors::WordVectors;
 use crate::config::{BertLayers, Config};
@@ -23,22 +23,22 @@ pub(crate) const NO_VECTOR: u32 = u32::MAX;
 pub struct Pretrained {
     /// Frozen word vectors.
     pub(crate) vectors: Option<Arc<WordVectors>>,
-    /// BERT, frozen unless the configuration fine-tunes it.
-    pub(crate) bert: Option<Arc<Bert>>,
-    /// Stored states of frozen BERT for whole treebanks.
+    /// A transformer, frozen unless the configuration fine-tunes it.
+    pub(crate) transformer: Option<Arc<Transformer>>,
+    /// Stored states of a frozen transformer for whole treebanks.
     features: Option<Arc<Features>>,
 }
 
 impl Pretrained {
-    /// Word vectors, BERT, or both.
+    /// Word vectors, a transformer, or both.
     #[cfg(test)]
-    pub(crate) fn new(vectors: Option<WordVectors>, bert: Option<Bert>) -> Self {
-        Self { vectors: vectors.map(Arc::new), bert: bert.map(Arc::new), features: None }
+    pub(crate) fn new(vectors: Option<WordVectors>, transformer: Option<Transformer>) -> Self {
+        Self { vectors: vectors.map(Arc::new), transformer: transformer.map(Arc::new), features: None }
     }
 
-    /// Adds the states of a frozen BERT for these treebanks, so that training does not compute them again. Reads them from
+    /// Adds the states of a frozen transformer for these treebanks, so that training does not compute them again. Reads them from
     /// the cache folder, or computes and stores them there. `progress` gets the number of finished sentences and the
-    /// total, and returns whether to continue. Returns a copy without states if there is no BERT, or if it is trained.
+    /// total, and returns whether to continue. Returns a copy without states if there is no transformer, or if it is trained.
     pub fn with_cached_states(
         &self,
         config: &Config,
@@ -46,13 +46,16 @@ impl Pretrained {
         cache: &Path,
         progress: &(dyn Fn(usize, usize) -> bool + Sync),
     ) -> Result<Self> {
-        let Some(bert) = self.bert.as_ref().filter(|_| !config.bert.train) else { return Ok(self.clone()) };
+        let Some(transformer) = self.transformer.as_ref().filter(|_| !config.bert.train) else {
+            return Ok(self.clone());
+        };
         let sentences: Vec<&Sentence> = treebanks.into_iter().flatten().collect();
-        let features = Features::cached(bert, config.bert.layers == BertLayers::Mix, &sentences, cache, progress)?;
+        let features =
+            Features::cached(transformer, config.bert.layers == BertLayers::Mix, &sentences, cache, progress)?;
         Ok(Self { features: Some(Arc::new(features)), ..self.clone() })
     }
 
-    /// Converts sentences to numbers, with their word vectors and their BERT input.
+    /// Converts sentences to numbers, with their word vectors and their pieces.
     pub(crate) fn number(&self, vocabulary: &Vocabulary, sentences: &[Sentence]) -> Result<Vec<Numbered>> {
         // Uses stored states only if all sentences have them, because a batch cannot mix both kinds.
         let stored = |features: &Arc<Features>| {
@@ -65,11 +68,11 @@ impl Pretrained {
                 let rows = sentence.words().iter().map(|word| vectors.find(&word.form).unwrap_or(NO_VECTOR));
                 numbered.vectors = std::iter::once(NO_VECTOR).chain(rows).collect();
             }
-            match (&self.bert, &stored) {
+            match (&self.transformer, &stored) {
                 (Some(_), Some((features, rows))) => numbered.stored = Some(((*features).clone(), rows[at])),
-                (Some(bert), None) => {
+                (Some(transformer), None) => {
                     let words: Vec<&str> = sentence.words().iter().map(|word| word.form.as_str()).collect();
-                    numbered.pieces = Some(bert.pieces(&words)?);
+                    numbered.pieces = Some(transformer.pieces(&words)?);
                 }
                 (None, _) => {}
             }
@@ -83,8 +86,9 @@ impl Pretrained {
         if let Some(vectors) = &self.vectors {
             hasher.update(b"word vectors").update(&vectors.fingerprint()?);
         }
-        if let Some(bert) = &self.bert {
-            hasher.update(b"bert").update(&bert.hash());
+        if let Some(transformer) = &self.transformer {
+            // This name for all families: it is part of the fingerprints of earlier versions.
+            hasher.update(b"bert").update(&transformer.hash());
         }
         Ok(())
     }

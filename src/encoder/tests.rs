@@ -80,7 +80,7 @@ fn pretrained() -> Pretrained {
     let (text, table) = (folder.path().join("words.txt"), folder.path().join("table"));
     std::fs::write(&text, "the 0.1 0.9\ncat -0.5 0.2\nstory 0.7 0.7\n").unwrap();
     WordVectors::convert(&text, &table, &|_, _| {}).unwrap();
-    let bert = Bert::open(&bert::tests::tiny(), &Device::Cpu).unwrap();
+    let bert = Transformer::open(&transformer::tests::tiny(), &Device::Cpu).unwrap();
     Pretrained::new(Some(WordVectors::open(&table).unwrap()), Some(bert))
 }
 
@@ -96,7 +96,7 @@ fn gradients_of_every_parameter_are_right_with_word_vectors_and_bert_frozen_or_t
         (config.bert.layers, config.bert.train) = (layers, train);
         let mut parameters = Parameters::double_precision();
         let encoder = Encoder::new(&config, &vocabulary, &pretrained, &mut parameters, &Device::Cpu).unwrap();
-        let trained = parameters.iter().filter(|(name, _)| name.starts_with(bert::PREFIX)).count();
+        let trained = parameters.iter().filter(|(name, _)| name.starts_with(transformer::PREFIX)).count();
         assert_eq!(trained > 0, train);
         let loss = || {
             let batch = Batch::new(&numbered.iter().collect::<Vec<_>>());
@@ -135,5 +135,5 @@ fn sentences_without_the_pretrained_input_of_the_encoder_are_an_error() {
     let mut some = pretrained().number(&vocabulary, &sentences()).unwrap();
     some[1].pieces = None;
     let message = encoder.states(&Batch::new(&some.iter().collect::<Vec<_>>()), None).unwrap_err().to_string();
-    assert!(message.contains("without BERT"), "{message}");
+    assert!(message.contains("without the transformer"), "{message}");
 }

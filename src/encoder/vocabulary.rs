@@ -1,6 +1,6 @@
 //! Maps words, characters and labels to numbers. The tables are fixed when training starts.
 
-use super::bert::{Features, Pieces};
+use super::transformer::{Features, Pieces};
 use crate::treebank::Sentence;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -37,9 +37,9 @@ pub(crate) struct Numbered {
     pub labels: Vec<u32>,
     /// Rows in the frozen word vectors; empty without word vectors.
     pub vectors: Vec<u32>,
-    /// The input pieces of BERT, unless its states are stored.
+    /// The input pieces of the transformer, unless its states are stored.
     pub pieces: Option<Pieces>,
-    /// Stored BERT states, and the row of ROOT in them.
+    /// Stored states, and the row of ROOT in them.
     pub(crate) stored: Option<(Arc<Features>, u64)>,
 }
 

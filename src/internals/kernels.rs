@@ -83,7 +83,7 @@ pub fn kernels(words: &[usize]) -> crate::Result<[Vec<Kernel>; 2]> {
         Kernel::new("edge products", &[side, side, &[DIMS]], move |input| {
             pair_product(&input[0], &input[1], &input[2], &second)
         })?,
-        Kernel::new("attention", &[&[rows, 3 * HEADS * 32]], move |input| attention(&input[0], &third, HEADS))?,
+        Kernel::new("attention", &[&[rows, 3 * HEADS * 32]], move |input| attention(&input[0], None, &third, HEADS))?,
         Kernel::new("cross entropy", &[&[pairs]], move |input| cross_entropy(&input[0], choices(&lengths)))?,
     ];
     let factor = factor(&Tensor::eye(DIMS, candle_core::DType::F32, &Device::Cpu)?)?;

@@ -7,7 +7,7 @@ mod speeds;
 pub use crate::audit::words::{CrossFitted, CrossFittedEdge};
 pub use kernels::{Kernel, kernels};
 pub use modes::{BothModes, heads_in_both_modes, labels_in_both_modes};
-pub use speeds::{Prepared, bert_speeds};
+pub use speeds::{Prepared, encoder_speeds};
 
 use crate::audit::Treebank;
 use crate::bundle::Bundle;

@@ -1,7 +1,7 @@
-//! Steps of training, parsing with untrained models, and BERT, for tools that measure how fast they are.
+//! Steps of training, parsing with untrained models, and transformers, for tools that measure how fast they are.
 
 use crate::config::Config;
-use crate::encoder::bert::{Bert, Pieces};
+use crate::encoder::transformer::{Pieces, Transformer};
 use crate::encoder::{Numbered, Pretrained, Vocabulary};
 use crate::error::Result;
 use crate::model::{Blueprint, Model, Tables, Trained};
@@ -83,14 +83,14 @@ impl Prepared {
     }
 }
 
-/// Words per second that a BERT folder tokenises, in parallel, and computes the features of, in batches sorted by
+/// Words per second that the transformer of a folder tokenises, in parallel, and computes the features of, in batches sorted by
 /// length.
-pub fn bert_speeds(folder: &Path, sentences: &[Sentence], batch: usize) -> Result<[f64; 2]> {
-    let bert = Bert::open(folder, &Device::Cpu)?;
+pub fn encoder_speeds(folder: &Path, sentences: &[Sentence], batch: usize) -> Result<[f64; 2]> {
+    let transformer = Transformer::open(folder, &Device::Cpu)?;
     let words: Vec<Vec<&str>> = sentences.iter().map(|sentence| sentence.forms().collect()).collect();
     let count = words.iter().map(Vec::len).sum::<usize>() as f64;
     let tokenise = |sentences: &[Vec<&str>]| -> Result<Vec<Pieces>> {
-        sentences.par_iter().map(|words| bert.pieces(words)).collect()
+        sentences.par_iter().map(|words| transformer.pieces(words)).collect()
     };
     tokenise(&words[..batch.min(words.len())])?;
     let started = Instant::now();
@@ -101,11 +101,11 @@ pub fn bert_speeds(folder: &Path, sentences: &[Sentence], batch: usize) -> Resul
     sorted.sort_by_key(|pieces| pieces.ids.len());
     let batches: Vec<&[&Pieces]> = sorted.chunks(batch).collect();
     if let Some(middle) = batches.get(batches.len() / 2) {
-        bert.features(middle, false)?;
+        transformer.features(middle, false)?;
     }
     let started = Instant::now();
     for batch in &batches {
-        black_box(bert.features(batch, false)?);
+        black_box(transformer.features(batch, false)?);
     }
     Ok([tokenised, count / started.elapsed().as_secs_f64()])
 }

@@ -1,4 +1,4 @@
-//! Layer normalisation of a sum, as BERT uses it, with its own backward pass. candle's layer norm cuts the gradient on
+//! Layer normalisation of a sum, as transformers use it, with its own backward pass. candle's layer norm cuts the gradient on
 //! contiguous input. Fusing the addition saves a pass over memory.
 
 use super::real::{Real, dot, vectorised};

@@ -4,12 +4,13 @@
 //! other devices, and the tests compare the kernel with it. Kernels are generic over `f32` and `f64`, so that finite
 //! differences can check every gradient in double precision.
 
+pub(crate) mod activation;
 pub(crate) mod attention;
 pub(crate) mod char_cnn;
 pub(crate) mod cross_entropy;
+pub(crate) mod disentangled;
 pub(crate) mod dropout;
 pub(crate) mod edge_norm;
-pub(crate) mod gelu;
 pub(crate) mod gemm;
 #[cfg(test)]
 pub(crate) mod gradcheck;

@@ -10,8 +10,8 @@ use crate::treebank::Sentence;
 use candle_core::Device;
 use std::path::Path;
 
-/// Installs word vectors and BERT into the folder of a bundle that is to be trained from `start`, for
-/// [`Plan::pretrained`](super::Plan::pretrained). The states of a frozen BERT for both treebanks are read from the folder
+/// Installs word vectors and a transformer into the folder of a bundle that is to be trained from `start`, for
+/// [`Plan::pretrained`](super::Plan::pretrained). The states of a frozen transformer for both treebanks are read from the folder
 /// `cache`, or computed and stored there; without one they are stored in the bundle until it is trained. `progress` gets what
 /// is done, how much of it and of how much, and returns whether to continue.
 ///
@@ -36,6 +36,6 @@ pub fn install_pretrained(
     })?;
     let own = layout.training();
     installed.with_cached_states(config, treebanks, cache.unwrap_or(&own), &|done, total| {
-        progress("states of BERT", done as u64, total as u64)
+        progress("states of the encoder", done as u64, total as u64)
     })
 }

@@ -8,7 +8,7 @@ use super::loss::TrainingSet;
 use super::sample::{EdgeAt, edges_by_label, plan};
 use super::{EpochReport, Flow, Observer, Stage, StepReport};
 use crate::config::{Config, Schedule};
-use crate::encoder::bert::PREFIX;
+use crate::encoder::transformer::PREFIX;
 use crate::encoder::{Numbered, Parameters, Pretrained};
 use crate::error::{Error, Result};
 use crate::model::{Blueprint, Tables, Trained};

@@ -2,6 +2,8 @@
 //! version before the format of answers became 2, with `tests/frozen/bundle-1/model/config.toml` as its configuration,
 //! on the first 40 sentences of the starter treebank. `tests/frozen/bundle-2` is the same model with an index of format
 //! version 2 of the same sentences, and with what was measured of rules, by which it decides by kNN.
+//! `tests/frozen/bundle-3` and `bundle-4` were trained by the last version that knew no other transformer than BERT, with
+//! a tiny one: frozen with a mix of its layers, and trained along on a shared encoder. They have no index.
 
 use crate::sandbox::{Sandbox, stderr, stdout};
 use crate::trained::copy_all;
@@ -73,4 +75,28 @@ fn a_bundle_with_rejected_edges_and_its_own_rule_decides_as_it_did() {
         (&against["sent_id"], &against["dependent"], &against["gold_head"]),
         (&"kitchen-0011".into(), &14.into(), &2.into())
     );
+}
+
+#[test]
+fn bundles_with_bert_keep_their_fingerprint_and_every_digit() {
+    for (version, fingerprint, expected) in [
+        (
+            3,
+            "7e88eeb746d107afbef0fbbdc21393169c61a3634140dfad35780dbb7a9bf4af",
+            include_str!("../frozen/bundle-3/parsed.conllu"),
+        ),
+        (
+            4,
+            "d7ce4adf6f66fb8443ce9be41efa213bf1db54c719a132b7568af892e7fbfece",
+            include_str!("../frozen/bundle-4/parsed.conllu"),
+        ),
+    ] {
+        let sandbox = thawed_version(version);
+        let info: Value = serde_json::from_str(&run(&sandbox, &["info", "en.citree", "--format", "json"])).unwrap();
+        assert_eq!(
+            (&info["model"]["fingerprint"], &info["pretrained"]["bert"]["family"]),
+            (&fingerprint.into(), &"bert".into())
+        );
+        assert_eq!(run(&sandbox, &["parse", "en.citree", "one.txt", "--text", "--scores"]), expected);
+    }
 }

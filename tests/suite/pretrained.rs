@@ -1,4 +1,4 @@
-//! Word vectors, BERT and a shared encoder, as a user gives them: train, resume, parse, explain, verify.
+//! Word vectors, transformers and a shared encoder, as a user gives them: train, resume, parse, explain, verify.
 
 use crate::sandbox::{Sandbox, model_files, stderr, stdout};
 use citree::Bundle;
@@ -36,7 +36,7 @@ fn train(sandbox: &Sandbox, bundle: &str, more: &[&str]) {
 }
 
 const VECTORS: [&str; 2] = ["--word-vectors", "words.txt"];
-const BERT: [&str; 2] = ["--bert", "bert"];
+const BERT: [&str; 2] = ["--encoder", "bert"];
 
 /// Every combination of options for pretrained input.
 fn ways() -> Vec<Vec<&'static str>> {
@@ -44,10 +44,10 @@ fn ways() -> Vec<Vec<&'static str>> {
     vec![
         VECTORS.to_vec(),
         BERT.to_vec(),
-        [&both[..], &["--bert-layers", "mix"]].concat(),
-        [&BERT[..], &["--bert-train"]].concat(),
-        [&both[..], &["--bert-train", "--bert-layers", "mix", "--share-encoder"]].concat(),
-        [&both[..], &["--share-encoder", "--bert-by-reference"]].concat(),
+        [&both[..], &["--encoder-layers", "mix"]].concat(),
+        [&BERT[..], &["--encoder-train"]].concat(),
+        [&both[..], &["--encoder-train", "--encoder-layers", "mix", "--share-encoder"]].concat(),
+        [&both[..], &["--share-encoder", "--encoder-by-reference"]].concat(),
     ]
 }
 
@@ -70,8 +70,8 @@ fn every_kind_of_input_trains_parses_explains_and_verifies() {
         let facts = stdout(&run(&sandbox, &["info", &bundle, "--format", "json"]));
         let facts: serde_json::Value = serde_json::from_str(&facts).unwrap();
         assert_eq!(facts["pretrained"]["word_vectors"]["words"] == 14, way.contains(&"--word-vectors"), "{facts}");
-        assert_eq!(facts["pretrained"]["bert"]["dims"] == 8, way.contains(&"--bert"), "{facts}");
-        assert_eq!(facts["pretrained"]["bert"]["trained"] == true, way.contains(&"--bert-train"), "{facts}");
+        assert_eq!(facts["pretrained"]["bert"]["dims"] == 8, way.contains(&"--encoder"), "{facts}");
+        assert_eq!(facts["pretrained"]["bert"]["trained"] == true, way.contains(&"--encoder-train"), "{facts}");
     }
 }
 
@@ -144,7 +144,7 @@ fn the_same_seed_gives_the_same_bytes_from_the_cache_or_computed_and_with_one_th
 #[test]
 fn a_shared_encoder_with_bert_stopped_by_ctrl_c_resumes_to_the_same_bytes() {
     let sandbox = sandbox();
-    let more = [&VECTORS[..], &BERT, &["--bert-train", "--share-encoder", "--epochs", "12"]].concat();
+    let more = [&VECTORS[..], &BERT, &["--encoder-train", "--share-encoder", "--epochs", "12"]].concat();
     sandbox
         .write("tiny.toml", &format!("{}label_support = \"memory\"\nhead_support = \"batch\"\n", crate::sandbox::TINY));
     train(&sandbox, "whole.citree", &more);
@@ -170,7 +170,7 @@ fn a_shared_encoder_with_bert_stopped_by_ctrl_c_resumes_to_the_same_bytes() {
 fn a_bundle_is_self_contained_unless_it_refers_to_bert_and_then_a_changed_bert_is_refused() {
     let sandbox = sandbox();
     train(&sandbox, "own.citree", &BERT);
-    train(&sandbox, "far.citree", &[&BERT[..], &["--bert-by-reference"]].concat());
+    train(&sandbox, "far.citree", &[&BERT[..], &["--encoder-by-reference"]].concat());
     let parse = |bundle: &str| run(&sandbox, &["parse", bundle, "dev.conllu"]);
     let parsed = stdout(&parse("own.citree"));
     assert_eq!(parsed, stdout(&parse("far.citree")));
@@ -204,7 +204,7 @@ fn verify_finds_a_changed_word_vector_or_bert_file() {
     }
     assert_eq!(run(&sandbox, &["verify", "t.citree"]).status.code(), Some(0));
 
-    train(&sandbox, "tuned.citree", &[&BERT[..], &["--bert-train"]].concat());
+    train(&sandbox, "tuned.citree", &[&BERT[..], &["--encoder-train"]].concat());
     assert!(!sandbox.path("tuned.citree/pretrained/bert/model.safetensors").exists(), "weights are in the model");
     let path = sandbox.path("tuned.citree/pretrained/bert/tokenizer.json");
     let text = std::fs::read_to_string(&path).unwrap();
@@ -230,17 +230,64 @@ fn unseen_words_profit_from_the_whole_table_of_vectors() {
     assert_ne!(vector("ŷŷŷ"), vector("ẏẏẏ"));
 }
 
+/// Copies the folder of a family from the reference values.
+fn family(sandbox: &Sandbox, name: &str) {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tools/reference/values/encoders").join(name);
+    std::fs::create_dir(sandbox.path(name)).unwrap();
+    for file in std::fs::read_dir(source).unwrap() {
+        let file = file.unwrap();
+        std::fs::copy(file.path(), sandbox.path(name).join(file.file_name())).unwrap();
+    }
+}
+
+#[test]
+fn other_families_and_other_files_train_frozen_and_along_and_the_bundle_has_what_it_needs() {
+    let sandbox = sandbox();
+    // Weights of PyTorch and a vocabulary; weights in several files; rotations; distances.
+    for name in ["distilbert", "electra", "modernbert", "deberta-v2"] {
+        family(&sandbox, name);
+        for (kind, way) in [("frozen", ["--encoder-layers", "mix"]), ("along", ["--encoder-train", "--share-encoder"])]
+        {
+            train(&sandbox, &format!("{name}-{kind}.citree"), &[["--encoder", name], way].concat());
+        }
+        std::fs::remove_dir_all(sandbox.path(name)).unwrap();
+        for bundle in [format!("{name}-frozen.citree"), format!("{name}-along.citree")] {
+            let parsed = run(&sandbox, &["parse", &bundle, "dev.conllu"]);
+            assert_eq!(parsed.status.code(), Some(0), "{bundle}: {}", stderr(&parsed));
+            let verified = run(&sandbox, &["verify", &bundle]);
+            assert_eq!(verified.status.code(), Some(0), "{bundle}: {}", stderr(&verified));
+            let facts = stdout(&run(&sandbox, &["info", &bundle, "--format", "json"]));
+            let facts: serde_json::Value = serde_json::from_str(&facts).unwrap();
+            assert_eq!(facts["pretrained"]["bert"]["family"], name);
+        }
+    }
+}
+
+#[test]
+fn the_older_names_of_the_options_mean_the_same() {
+    let sandbox = sandbox();
+    train(&sandbox, "old.citree", &["--bert", "bert", "--bert-train", "--bert-layers", "mix"]);
+    train(&sandbox, "new.citree", &["--encoder", "bert", "--encoder-train", "--encoder-layers", "mix"]);
+    assert!(model_files(&sandbox.path("old.citree")) == model_files(&sandbox.path("new.citree")));
+}
+
 #[test]
 fn unreadable_input_is_refused_with_a_remedy() {
     let sandbox = sandbox();
     sandbox.write("bad.txt", "the 1 2 3\nof 1 x 3\n");
+    std::fs::create_dir(sandbox.path("other")).unwrap();
+    for name in ["tokenizer.json", "model.safetensors"] {
+        std::fs::copy(tiny_bert().join(name), sandbox.path("other").join(name)).unwrap();
+    }
+    sandbox.write("other/config.json", r#"{"model_type": "gpt2"}"#);
     for (more, expected) in [
         (&["--word-vectors", "nowhere.txt"][..], "nowhere.txt"),
         (&["--word-vectors", "bad.txt"], "bad.txt:2"),
-        (&["--bert", "nowhere"], "config.json"),
-        (&["--bert", "."], "config.json"),
-        (&["--bert-train"], "--bert"),
-        (&["--bert", "bert", "--bert-layers", "first"], "last and mix"),
+        (&["--encoder", "nowhere"], "config.json"),
+        (&["--encoder", "."], "config.json"),
+        (&["--encoder", "other"], "modernbert, mpnet, roberta, xlm-roberta"),
+        (&["--encoder-train"], "--encoder"),
+        (&["--encoder", "bert", "--encoder-layers", "first"], "last and mix"),
     ] {
         let output = run(&sandbox, &[&sandbox.training("t.citree")[..], more].concat());
         assert_eq!(output.status.code(), Some(2), "{more:?}");

@@ -14,6 +14,7 @@ pub const ROUNDTRIP: &str = "../shared/treebanks/roundtrip";
 pub const BROWSER: &str = "chromium";
 pub const UDTOOLS: &str = "udtools";
 const BERT: &str = "CITREE_TEST_BERT";
+const LARGE: [&str; 2] = ["CITREE_TEST_MPNET", "CITREE_TEST_ALBERT"];
 
 /// Returns from the calling test if one of its needs is missing.
 macro_rules! needs {
@@ -48,10 +49,10 @@ pub fn beside(need: &str) -> PathBuf {
     }
 }
 
-/// CI installs everything except what is next to the repository.
+/// CI installs everything except what is next to the repository or large.
 fn is_required(need: &str) -> bool {
     let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-    is_set("CITREE_REQUIRE_ALL") || is_set("CI") && !need.starts_with("..")
+    is_set("CITREE_REQUIRE_ALL") || is_set("CI") && !need.starts_with("..") && !LARGE.contains(&need)
 }
 
 fn is_here(need: &str) -> bool {
@@ -64,7 +65,7 @@ fn is_here(need: &str) -> bool {
         EWT | IMST | ROUNDTRIP => beside(need).is_dir(),
         BROWSER => browser::programs().is_some(),
         UDTOOLS => *PYTHON.get_or_init(has_package),
-        BERT => std::env::var_os(BERT).is_some(),
+        need if need == BERT || LARGE.contains(&need) => std::env::var_os(need).is_some(),
         other => panic!("nobody knows how to find {other}"),
     }
 }

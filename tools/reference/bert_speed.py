@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Computes BERT features of a treebank with Hugging Face transformers: the peer of `cargo xtask peers bert`.
+"""Computes the features of a treebank by BERT or another transformer with Hugging Face transformers: the peer of
+`cargo xtask peers bert`.
 
     pip install torch numpy transformers tokenizers
     python3 tools/reference/bert_speed.py --bert DIR --treebank FILE.conllu [--threads N] [--sentences K] [--batch B]
@@ -64,12 +65,20 @@ def features(model, batch):
     return [layer.flatten(0, 1)[rows] for layer in layers]
 
 
+def load(folder):
+    """The model, with the fastest attention that its family has."""
+    try:
+        return AutoModel.from_pretrained(folder, attn_implementation="sdpa")
+    except ValueError:
+        return AutoModel.from_pretrained(folder, attn_implementation="eager")
+
+
 def main(options):
     tokenizer = Tokenizer.from_file(os.path.join(options.bert, "tokenizer.json"))
     tokenizer.no_truncation()
     tokenizer.no_padding()
     torch.set_num_threads(options.threads)
-    model = BertModel.from_pretrained(options.bert, add_pooling_layer=False, attn_implementation="sdpa").float().eval()
+    model = load(options.bert).float().eval()
     sentences = list(islice(read(options.treebank), options.sentences))
     tokens = sum(map(len, sentences))
 
@@ -98,5 +107,5 @@ if __name__ == "__main__":
     os.environ |= {"TOKENIZERS_PARALLELISM": "true", "TRANSFORMERS_VERBOSITY": "error", "HF_HUB_OFFLINE": "1"}
     import torch
     from tokenizers import Tokenizer
-    from transformers import BertModel
+    from transformers import AutoModel
     main(options)

@@ -1,7 +1,8 @@
-//! Pretrained input on disk, in its own folder: the word vectors, and BERT's files or a reference to them.
+//! Pretrained input on disk, in its own folder: the word vectors, and a transformer's files or a reference to
+//! them.
 
 use super::Pretrained;
-use crate::encoder::bert::{Bert, FILES};
+use crate::encoder::transformer::{FOLDER, Files, Transformer};
 use crate::encoder::word_vectors::WordVectors;
 use crate::error::{Error, Result};
 use crate::files::write_atomically;
@@ -12,17 +13,18 @@ use std::sync::Arc;
 
 const CONTENTS: &str = "contents.json";
 const VECTORS: &str = "words.vectors";
-const BERT: &str = "bert";
+/// The folder of the transformer, of whatever family.
+const TRANSFORMER: &str = "bert";
 
 /// Where the pretrained input of a new model comes from.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sources<'a> {
     /// A text file of word vectors.
     pub word_vectors: Option<&'a Path>,
-    /// A BERT folder.
-    pub bert: Option<&'a Path>,
-    /// Whether the bundle stores only the path of the BERT folder, instead of a copy.
-    pub bert_by_reference: bool,
+    /// The folder of a transformer.
+    pub encoder: Option<&'a Path>,
+    /// Whether the bundle stores only the path of that folder, instead of a copy.
+    pub encoder_by_reference: bool,
 }
 
 /// The pretrained input that a bundle needs, as recorded in its `contents.json`.
@@ -31,8 +33,8 @@ pub struct Sources<'a> {
 pub(crate) struct Contents {
     /// The word vectors.
     pub word_vectors: Option<VectorFacts>,
-    /// BERT.
-    pub bert: Option<BertFacts>,
+    /// The transformer, of whatever family.
+    pub bert: Option<TransformerFacts>,
 }
 
 /// The word vectors of a bundle.
@@ -47,15 +49,15 @@ pub(crate) struct VectorFacts {
     pub dims: usize,
 }
 
-/// The BERT of a bundle.
+/// The transformer of a bundle.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct BertFacts {
+pub(crate) struct TransformerFacts {
     /// The hash of the folder's files, in hexadecimal.
     pub hash: String,
-    /// The hash without the weights. A bundle with fine-tuned BERT stores only these files.
+    /// The hash without the weights. A bundle with a fine-tuned transformer stores only these files.
     pub hash_without_weights: String,
-    /// The path of the BERT folder, if the bundle has no copy.
+    /// The path of the folder, if the bundle has no copy.
     pub folder: Option<PathBuf>,
 }
 
@@ -80,12 +82,12 @@ impl Pretrained {
     pub fn install(
         folder: &Path,
         sources: Sources,
-        trains_bert: bool,
+        trains_encoder: bool,
         resumed: bool,
         device: &Device,
         progress: &dyn Fn(u64, u64),
     ) -> Result<Self> {
-        if sources.word_vectors.is_none() && sources.bert.is_none() {
+        if sources.word_vectors.is_none() && sources.encoder.is_none() {
             return Ok(Self::default());
         }
         if folder.exists() && !resumed {
@@ -106,25 +108,28 @@ impl Pretrained {
                 Some(VectorFacts { source: name, words: vectors.len() as u64, dims: vectors.dims() });
             pretrained.vectors = Some(Arc::new(vectors));
         }
-        if let Some(source) = sources.bert {
-            let hash = hash(source, &FILES)?;
-            let place = match sources.bert_by_reference {
+        if let Some(source) = sources.encoder {
+            // First, because it refuses a folder with the reason.
+            let transformer = Transformer::open(source, device)?;
+            let files = Files::of(source)?;
+            let hash = hash(source, &files.all())?;
+            let place = match sources.encoder_by_reference {
                 true => Some(std::fs::canonicalize(source).map_err(Error::io(source))?),
                 false => {
-                    copy(source, stored_files(trains_bert), &folder.join(BERT))?;
+                    copy(source, &stored_files(&files, trains_encoder), &folder.join(TRANSFORMER))?;
                     None
                 }
             };
-            contents.bert = Some(BertFacts {
+            contents.bert = Some(TransformerFacts {
                 hash: hash.to_hex().to_string(),
-                hash_without_weights: self::hash(source, stored_files(true))?.to_hex().to_string(),
+                hash_without_weights: self::hash(source, &files.without_weights())?.to_hex().to_string(),
                 folder: place,
             });
-            pretrained.bert = Some(Arc::new(Bert::open(source, device)?.known_as(hash.into())));
+            pretrained.transformer = Some(Arc::new(transformer.known_as(hash.into())));
         }
         if before != Contents::default() && before != contents {
             let remedy = "resume with the options and files the training began with, or choose another folder";
-            return Err(Error::unfit(folder, "the word vectors and BERT of this command", "others", remedy));
+            return Err(Error::unfit(folder, "the word vectors and the encoder of this command", "others", remedy));
         }
         let text = serde_json::to_string_pretty(&contents)
             .map_err(|e| Error::Json { what: "the list of pretrained input", message: e.to_string() })?;
@@ -132,9 +137,9 @@ impl Pretrained {
         Ok(pretrained)
     }
 
-    /// Opens the contents of a folder. With `trained_bert` the model has BERT's weights, and only its tokenizer is
+    /// Opens the contents of a folder. With `trained_encoder` the model has the weights, and only the tokenizer is
     /// opened.
-    pub(crate) fn load(folder: &Path, trained_bert: bool, device: &Device) -> Result<Self> {
+    pub(crate) fn load(folder: &Path, trained_encoder: bool, device: &Device) -> Result<Self> {
         let contents = Contents::read(folder)?;
         let mut pretrained = Self::default();
         if contents.word_vectors.is_some() {
@@ -143,41 +148,41 @@ impl Pretrained {
         if let Some(facts) = contents.bert {
             let path = folder.join(CONTENTS);
             let expected = blake3::Hash::from_hex(&facts.hash)
-                .map_err(|e| Error::unfit(&path, "the hash of BERT", &e.to_string(), RESTORE))?;
-            let place = facts.folder.clone().unwrap_or_else(|| folder.join(BERT));
+                .map_err(|e| Error::unfit(&path, "the hash of the encoder", &e.to_string(), RESTORE))?;
+            let place = facts.folder.clone().unwrap_or_else(|| folder.join(TRANSFORMER));
             // Files outside the bundle can have changed.
-            if facts.folder.is_some() && hash(&place, &FILES)? != expected {
+            if facts.folder.is_some() && hash(&place, &Files::of(&place)?.all())? != expected {
                 let remedy = "restore the folder, or train again with this one";
-                return Err(Error::unfit(&place, &format!("the BERT folder {}", facts.hash), "another", remedy));
+                return Err(Error::unfit(&place, &format!("the encoder folder {}", facts.hash), "another", remedy));
             }
-            let bert = match trained_bert {
-                true => Bert::open_without_weights(&place)?,
-                false => Bert::open(&place, device)?,
+            let transformer = match trained_encoder {
+                true => Transformer::open_without_weights(&place)?,
+                false => Transformer::open(&place, device)?,
             };
-            pretrained.bert = Some(Arc::new(bert.known_as(expected.into())));
+            pretrained.transformer = Some(Arc::new(transformer.known_as(expected.into())));
         }
         Ok(pretrained)
     }
 
     /// Verifies the checksums of everything in a folder.
-    pub(crate) fn check(folder: &Path, trained_bert: bool) -> Result<()> {
+    pub(crate) fn check(folder: &Path, trained_encoder: bool) -> Result<()> {
         let contents = Contents::read(folder)?;
         if contents.word_vectors.is_some() {
             WordVectors::open(&folder.join(VECTORS))?.check()?;
         }
         let Some(facts) = contents.bert else { return Ok(()) };
-        let place = facts.folder.unwrap_or_else(|| folder.join(BERT));
-        let expected = if trained_bert { facts.hash_without_weights } else { facts.hash };
-        if hash(&place, stored_files(trained_bert))?.to_hex().to_string() != expected {
-            return Err(Error::unfit(&place, &format!("the BERT folder {expected}"), "another", RESTORE));
+        let place = facts.folder.unwrap_or_else(|| folder.join(TRANSFORMER));
+        let expected = if trained_encoder { facts.hash_without_weights } else { facts.hash };
+        if hash(&place, &stored_files(&Files::of(&place)?, trained_encoder))?.to_hex().to_string() != expected {
+            return Err(Error::unfit(&place, &format!("the encoder folder {expected}"), "another", RESTORE));
         }
         Ok(())
     }
 }
 
-/// The BERT files that a bundle stores. Fine-tuned weights are stored in the model instead.
-fn stored_files(trained_bert: bool) -> &'static [&'static str] {
-    if trained_bert { &FILES[..2] } else { &FILES }
+/// The files of a transformer that a bundle stores. Fine-tuned weights are stored in the model instead.
+fn stored_files(files: &Files, trained_encoder: bool) -> Vec<&str> {
+    if trained_encoder { files.without_weights() } else { files.all() }
 }
 
 fn copy(source: &Path, files: &[&str], target: &Path) -> Result<()> {
@@ -189,19 +194,13 @@ fn copy(source: &Path, files: &[&str], target: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The hash of these files of a BERT folder.
+/// The hash of these files of a transformer's folder.
 fn hash(folder: &Path, files: &[&str]) -> Result<blake3::Hash> {
     let mut hasher = blake3::Hasher::new();
     for name in files {
         let path = folder.join(name);
-        let bytes = std::fs::read(&path).map_err(|_| {
-            Error::unfit(
-                &path,
-                "a file of a BERT folder",
-                "none",
-                "give a folder with config.json, tokenizer.json and model.safetensors",
-            )
-        })?;
+        let bytes = std::fs::read(&path)
+            .map_err(|_| Error::unfit(&path, "a file of a transformer's folder", "none", FOLDER))?;
         hasher.update(&(bytes.len() as u64).to_le_bytes()).update(&bytes);
     }
     Ok(hasher.finalize())

@@ -3,7 +3,7 @@
 use super::ours::peak_memory;
 use super::torch::{PYTHON, ask, run as run_peer, speed};
 use super::train::{Round, Task, processor, table};
-use citree::internals::bert_speeds;
+use citree::internals::encoder_speeds;
 use citree::treebank::{Sentence, read_trees};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use anyhow::{Context, bail, ensure};
 pub const USAGE: &str = "\
 usage: cargo xtask peers bert --bert DIR [OPTIONS]
 
-Compares the speed of frozen BERT features with PyTorch and Hugging Face transformers.
+Compares the speed of frozen features of BERT, or of another transformer, with PyTorch and Hugging Face transformers.
 
   --bert DIR      a folder with config.json, model.safetensors and tokenizer.json
   --threads N     threads per side [default: 1]
@@ -138,7 +138,7 @@ fn read(text: &str) -> Option<Speeds> {
 
 /// One round of our side, in this process.
 fn ours(options: &Options, sentences: &[Sentence]) -> anyhow::Result<Speeds> {
-    let [tokenisation, features] = bert_speeds(&options.bert, sentences, BATCH)?;
+    let [tokenisation, features] = encoder_speeds(&options.bert, sentences, BATCH)?;
     Ok(Speeds { features, tokenisation })
 }
 
