@@ -20,6 +20,7 @@ const LICENSE: &str = "LICENSE.txt";
 
 /// One release of one treebank.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Release {
     treebank: String,
     number: String,
@@ -29,6 +30,7 @@ pub struct Release {
 
 /// The files of a release after a fetch, each list in the order train, dev, test, licence.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Fetched {
     /// Downloaded files.
     pub written: Vec<PathBuf>,
