@@ -71,6 +71,7 @@ mod export;
 #[cfg(feature = "fetch")]
 pub mod fetch;
 mod files;
+mod flow;
 mod hub;
 #[cfg(feature = "internals")]
 #[doc(hidden)]
@@ -92,10 +93,12 @@ pub mod train;
 pub mod treebank;
 
 pub use bundle::Bundle;
+pub use device::Device;
 pub use encoder::pretrained::{Pretrained, Sources};
 pub use error::{Error, Result};
 pub use evidence::Evidence;
 pub use explain::Explainer;
+pub use flow::Flow;
 pub use hub::find_encoder;
 pub use parse::Parser;
 pub use rule::Rule;

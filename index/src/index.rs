@@ -36,6 +36,7 @@ pub struct Index {
 
 /// A segment of an index.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct SegmentFacts {
     /// What the caller called it. Empty for an index that was built as a whole.
     pub name: String,

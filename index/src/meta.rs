@@ -103,6 +103,7 @@ pub(crate) struct StoredSegment {
 
 /// A change of an index.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+#[non_exhaustive]
 pub struct LogEntry {
     /// The generation that it published.
     pub generation: u64,

@@ -43,6 +43,7 @@ pub enum Among {
 
 /// The result of a search.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Answer {
     /// The records found, most similar first, ties by number. Fewer than requested if fewer pass the filters.
     pub hits: Vec<Hit>,

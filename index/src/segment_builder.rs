@@ -48,6 +48,7 @@ pub struct Spec {
 
 /// Progress of a build.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Progress {
     /// The space that is being built: 0 or 1, or 2 for that of the contrast records.
     pub space: usize,

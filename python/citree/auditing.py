@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from dataclasses import dataclass, field
 from os import PathLike, fspath
 from pathlib import Path
@@ -16,6 +17,9 @@ from .table import Table
 
 if TYPE_CHECKING:
     from .pipeline import Pipeline
+
+
+_log = logging.getLogger("citree")
 
 
 @dataclass(frozen=True)
@@ -103,6 +107,8 @@ def audit(
     True
     """
     name = nlp.path if treebank is None else fspath(treebank)
+    if decisions is not None and not Path(decisions).is_file():
+        raise FileNotFoundError(f"no file of decisions {fspath(decisions)!r}; leave it out if there is none yet")
     with listening(progress) as listener:
         findings, judged, found, page = _native.audit(
             nlp._engine,
@@ -116,6 +122,7 @@ def audit(
             decisions=None if decisions is None else fspath(decisions),
             progress=listener,
         )
+    _log.info("audit of %s: %d findings in %d edges", name, found, judged)
     return Audit([_build(Finding, json.loads(finding)) for finding in findings], judged, found, page)
 
 

@@ -202,6 +202,20 @@ class Doc:
             offsets.append(spans)
         return offsets
 
+    def to_tokenlists(self) -> Any:
+        """The sentences as a list of `TokenList`s of the package conllu."""
+        import conllu
+
+        return conllu.parse(self.to_conllu())
+
+    def to_udapi(self) -> Any:
+        """The same as a `Document` of the package udapi."""
+        from udapi.core.document import Document
+
+        document = Document()
+        document.from_conllu_string(self.to_conllu())
+        return document
+
     def to_pandas(self) -> Any:
         """The words as a pandas DataFrame."""
         return self.to_table().to_pandas()
@@ -238,13 +252,15 @@ _WORD_TYPES = {
 def read_conllu(source: Any, *, trees: bool = False) -> Doc:
     r"""Reads a CoNLL-U file, or a string of CoNLL-U, which has a line break. Nothing is lost on the way to `to_conllu`.
 
-    Objects of the packages conllu (a `TokenList`) and udapi (a `Document`) are taken too. With `trees`, every
+    Objects of the packages conllu (a `TokenList`, or a list of them) and udapi (a `Document`) are taken too. With `trees`, every
     sentence must be a tree with labels, as training needs it.
 
     >>> doc = citree.read_conllu("1\tHi\t_\t_\t_\t_\t0\troot\t_\t_\n\n")
     >>> doc[0].words[0]
     Word(1, 'Hi', head=0, deprel='root')
     """
+    if isinstance(source, (list, tuple)) and all(hasattr(one, "serialize") for one in source):
+        source = "".join(one.serialize() for one in source) or "\n"
     for write in ("serialize", "to_conllu_string"):
         if hasattr(source, write):
             source = getattr(source, write)()

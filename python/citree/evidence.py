@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable
 from datetime import datetime, timezone
 from os import PathLike
@@ -9,6 +10,8 @@ from typing import NamedTuple
 
 from . import _native
 from .document import Doc, Sentence, read_conllu
+
+_log = logging.getLogger("citree")
 
 Trees = str | PathLike[str] | Doc | Sentence
 
@@ -70,7 +73,7 @@ class Evidence:
         `treebank` is what the sentences are added to, `weight` how many times its edges count. `new_labels` takes in labels
         that the model was not trained with.
         """
-        generation, _, _ = self._engine.commit(
+        generation, added, removed = self._engine.commit(
             self._added,
             self._replaced,
             self._removed,
@@ -80,6 +83,7 @@ class Evidence:
             message=message,
         )
         self._added, self._replaced, self._removed = [], [], []
+        _log.info("evidence: generation %d, %d sentences added, %d removed", generation, added, removed)
         return generation
 
     def undo(self, message: str = "") -> int:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from operator import index
+from typing import TYPE_CHECKING, Any, NamedTuple, SupportsIndex
 
 from . import _native
+from .document import Sentence
+from .table import Table
 
 if TYPE_CHECKING:
     import numpy
 
-    from .document import Doc, Sentence
+    from .document import Doc
     from .pipeline import Pipeline, Space
 
 
@@ -25,8 +28,13 @@ class TrainingEdge(NamedTuple):
     label: str
 
 
-class Neighbors(NamedTuple):
-    """The nearest training edges, one row for each edge or vector that was asked about."""
+class Neighbors:
+    """The nearest training edges, one row for each edge or vector that was asked about.
+
+    >>> found = nlp.neighbors(nlp("It rained."), k=2)
+    >>> found.to_table().columns["rank"]
+    [1, 2, 1, 2, 1, 2]
+    """
 
     ids: numpy.ndarray[Any, numpy.dtype[numpy.int64]]
     """Numbers of training edges, most similar first; −1 where there are fewer."""
@@ -34,6 +42,62 @@ class Neighbors(NamedTuple):
     """How similar they are; NaN where there are fewer."""
     edges: list[tuple[int, int, int, str]]
     """The edges asked about: number of the sentence from 0, dependent, head, label. Empty for vectors."""
+
+    def __init__(
+        self, engine: _native.Engine, k: int, edges: list[tuple[int, int, int, str]], ids: bytes, similarities: bytes
+    ) -> None:
+        import numpy
+
+        self.ids = numpy.frombuffer(ids, dtype=numpy.int64).reshape(-1, k)
+        self.similarities = numpy.frombuffer(similarities, dtype=numpy.float32).reshape(-1, k)
+        self.edges = edges
+        # It stays at its generation of the index, so the numbers keep their meaning.
+        self._engine: _native.Engine | None = engine
+        self._table: Table | None = None
+
+    def to_table(self) -> Table:
+        """One row for each neighbour, with its sentence and words: the columns of `citree neighbors --format parquet`.
+
+        `query` is the row of `ids`. What is said of the edge asked about is missing where vectors were given.
+        """
+        if self._table is None:
+            assert self._engine is not None
+            found = [(row, at) for row, at in zip(*(self.ids >= 0).nonzero(), strict=True)]
+            numbers = [int(self.ids[place]) for place in found]
+            queries = [int(row) for row, _ in found]
+            asked = [self.edges[row] if self.edges else (None,) * 4 for row in queries]
+            columns: dict[str, list[Any]] = {"query": queries}
+            for at, name in enumerate(("sentence", "dependent", "head", "label")):
+                columns[name] = [edge[at] for edge in asked]
+            columns["rank"] = [int(rank) + 1 for _, rank in found]
+            columns["edge"] = numbers
+            names = (f"edge_{name}" for name in _NAMED)
+            columns |= zip(names, self._engine.named(numbers), strict=True)
+            columns["similarity"] = [float(str(self.similarities[place])) for place in found]
+            self._table = Table(columns, {name: str if name in _TEXTS else int for name in columns if name != "similarity"})
+        return self._table
+
+    def to_pandas(self) -> Any:
+        """The same as a pandas DataFrame."""
+        return self.to_table().to_pandas()
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self.to_table().__arrow_c_stream__(requested_schema)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_engine": None, "_table": self.to_table()}
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def __repr__(self) -> str:
+        return f"Neighbors({self.ids.shape[1]} of each of {len(self)})"
+
+
+_NAMED = ("sent_id", "dependent", "dependent_form", "head", "head_form", "label")
+_TEXTS = {
+    "label", "sent_id", "dependent_form", "head_form", "edge_sent_id", "edge_dependent_form", "edge_head_form", "edge_label",
+}  # fmt: skip
 
 
 class Index:
@@ -76,13 +140,32 @@ class Index:
             )
         return runs[0]
 
-    def __len__(self) -> int:
-        return sum(len(run) for run in self.runs("heads"))
+    def to_table(self) -> Table:
+        """All training edges as a table: number, `sent_id`, dependent, head and label.
 
-    def __getitem__(self, number: int) -> TrainingEdge:
-        if not 0 <= number < len(self):
-            raise IndexError(f"no training edge {number}; there are {len(self)}")
-        return TrainingEdge(*self._engine.edge(number))
+        >>> len(nlp.index.to_table()) == len(nlp.index)
+        True
+        """
+        engine = self._engine.pinned()
+        numbers = list(range(engine.shape("heads")[0]))
+        columns: dict[str, list[Any]] = {"edge": numbers, **dict(zip(_NAMED, engine.named(numbers), strict=True))}
+        return Table(columns, {name: str if name in _TEXTS else int for name in columns})
+
+    def to_pandas(self) -> Any:
+        """All training edges as a pandas DataFrame."""
+        return self.to_table().to_pandas()
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self.to_table().__arrow_c_stream__(requested_schema)
+
+    def __len__(self) -> int:
+        return self._engine.shape("heads")[0]
+
+    def __getitem__(self, number: SupportsIndex) -> TrainingEdge:
+        at = index(number)
+        if not 0 <= at < len(self):
+            raise IndexError(f"no training edge {at}; there are {len(self)}")
+        return TrainingEdge(*self._engine.edge(at))
 
     def __repr__(self) -> str:
         return f"Index({len(self)} edges)"
@@ -103,15 +186,19 @@ class EdgeVectors:
         """Does nothing: the vectors are those of the trained model."""
         return self
 
-    def transform(self, sentences: Doc | Iterable[Sentence]) -> numpy.ndarray[Any, numpy.dtype[numpy.float32]]:
+    def transform(self, sentences: Doc | Sentence | Iterable[Sentence]) -> numpy.ndarray[Any, numpy.dtype[numpy.float32]]:
         """One row for each word of the sentences, in order: the vector of the edge to its predicted head."""
         import numpy
 
-        dims = self.nlp.index.runs(self.space)[0].shape[1]
-        rows = self.nlp._engine.vectors([sentence._native for sentence in sentences], self.space)
+        given = [sentences] if isinstance(sentences, Sentence) else list(sentences)
+        for one in given:
+            if not isinstance(one, Sentence):
+                raise TypeError(f"a Doc or sentences of one are expected, not {type(one).__name__}")
+        dims = self.nlp._engine.shape(self.space)[1]
+        rows = self.nlp._engine.vectors([sentence._native for sentence in given], self.space)
         return numpy.frombuffer(rows, dtype=numpy.float32).reshape(-1, dims)
 
-    def fit_transform(self, sentences: Doc | Iterable[Sentence], y: Any = None) -> Any:
+    def fit_transform(self, sentences: Doc | Sentence | Iterable[Sentence], y: Any = None) -> Any:
         """The same as `transform`."""
         return self.transform(sentences)
 
@@ -120,27 +207,17 @@ def nearest_to_edges(
     engine: _native.Engine, sentences: list[_native.Sentence], space: Space, k: int, gold: bool, exact: bool, others: bool
 ) -> Neighbors:
     """Neighbours of the edges of sentences."""
-    edges, ids, similarities = engine.neighbors(sentences, space, k, gold, exact, others)
-    return _neighbors(ids, similarities, k, edges)
+    engine = engine.pinned()
+    return Neighbors(engine, k, *engine.neighbors(sentences, space, k, gold, exact, others))
 
 
 def nearest_to_vectors(engine: _native.Engine, vectors: Any, space: Space, k: int, exact: bool) -> Neighbors:
     """Neighbours of vectors."""
     import numpy
 
+    engine = engine.pinned()
     rows = numpy.ascontiguousarray(vectors, dtype=numpy.float32)
-    dims = numpy.asarray(engine.rows(space)[0]).shape[1]
+    dims = engine.shape(space)[1]
     if rows.ndim != 2 or rows.shape[1] != dims:
         raise ValueError(f"rows of {dims} numbers are expected, not an array of shape {rows.shape}")
-    ids, similarities = engine.nearest(rows.tobytes(), space, k, exact)
-    return _neighbors(ids, similarities, k, [])
-
-
-def _neighbors(ids: bytes, similarities: bytes, k: int, edges: list[tuple[int, int, int, str]]) -> Neighbors:
-    import numpy
-
-    return Neighbors(
-        numpy.frombuffer(ids, dtype=numpy.int64).reshape(-1, k),
-        numpy.frombuffer(similarities, dtype=numpy.float32).reshape(-1, k),
-        edges,
-    )
+    return Neighbors(engine, k, [], *engine.nearest(rows.tobytes(), space, k, exact))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
@@ -17,6 +18,8 @@ from .index import Index, Neighbors, nearest_to_edges, nearest_to_vectors
 
 if TYPE_CHECKING:
     import numpy
+
+_log = logging.getLogger("citree")
 
 Decoder = Literal["mst", "greedy"]
 Space = Literal["heads", "labels"]
@@ -70,6 +73,7 @@ class Pipeline:
         self.path = path
         self._settings = settings
         self._engine = _native.Engine(path, **settings)
+        _log.debug("opened %s: %s", path, self.rule)
 
     def __call__(self, text: str | Doc | Sentence | Sequence[str] | Sequence[Sequence[str]], *, lines: bool = False) -> Doc:
         """Parses a text, sentences that `read_conllu` read, or words: those of one sentence, or a list for each.
@@ -97,6 +101,8 @@ class Pipeline:
         >>> [len(doc) for doc in nlp.pipe(["It rained.", "She reads. It rained."])]
         [1, 2]
         """
+        if isinstance(texts, str):
+            raise TypeError("many texts are expected, not one; call nlp(text) for it")
         if batch_size < 1:
             raise ValueError("batch_size is at least 1")
         texts = iter(texts)

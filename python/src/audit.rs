@@ -4,12 +4,11 @@ use crate::engine::Engine;
 use crate::pool::run;
 use crate::sentence::json;
 use crate::train::Listener;
+use citree::Flow;
 use citree::audit::{Decisions, Kind, Options, Treebank, html};
-use citree::train::Flow;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering;
 
 /// Judges the edges of a treebank, or those of the evidence. Returns the findings as JSON lines, how many edges were
 /// judged, how many findings there are in all, and a page of them.
@@ -39,9 +38,9 @@ pub(crate) fn audit(
         let treebank = conllu.map(|conllu| Treebank::read(conllu, Path::new(name))).transpose()?;
         let decisions = decisions.as_deref().map(Decisions::read).transpose()?.unwrap_or_default();
         let options = Options { top, kind, inconsistent, folds, punctuation, decisions };
-        snapshot.explainer()?.audit(treebank.as_ref(), &options, &|done, all| {
+        snapshot.explainer(stop)?.audit(treebank.as_ref(), &options, &|done, all| {
             let goes_on = listener.tell("judging", done as u64, all as u64);
-            if goes_on && !stop.load(Ordering::Relaxed) { Flow::Continue } else { Flow::Stop }
+            if goes_on { stop.flow() } else { Flow::Stop }
         })
     });
     listener.failure()?;

@@ -10,6 +10,7 @@ mod cli;
 mod engine;
 mod errors;
 mod evidence;
+mod neighbors;
 mod pool;
 mod rows;
 mod sentence;

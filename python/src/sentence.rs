@@ -2,13 +2,15 @@
 
 use crate::engine::Snapshot;
 use crate::errors::exception;
-use crate::pool::run;
+use crate::pool::{Stop, run};
 use citree::explain::{Answer, By, Expected, Options, Question, html};
 use citree::parse::{Analysis, Parse};
 use citree::treebank::{self, Reader, write_sentence};
 use citree::{Error, Result};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use std::fs::File;
+use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
@@ -56,8 +58,8 @@ impl Sentence {
         let Some(parsed) = &self.parsed else {
             return Err(PyValueError::new_err("the sentence is not parsed; call the parser on it first"));
         };
-        run(py, parsed.snapshot.threads, |_| {
-            let explainer = parsed.snapshot.explainer()?;
+        run(py, parsed.snapshot.threads, |stop| {
+            let explainer = parsed.snapshot.explainer(stop)?;
             let analysis = match parsed.analysis.get() {
                 Some(analysis) => analysis,
                 None => {
@@ -76,8 +78,12 @@ impl Sentence {
 impl Sentence {
     /// A sentence of bare words.
     #[staticmethod]
-    fn from_words(words: Vec<String>) -> Self {
-        Self::plain(treebank::Sentence::from_forms(words))
+    fn from_words(words: Vec<String>) -> PyResult<Self> {
+        // White space inside of a word becomes one space, as everywhere; a word of nothing else is a mistake.
+        if let Some(word) = words.iter().find(|word| word.trim().is_empty()) {
+            return Err(PyValueError::new_err(format!("{word:?} is no word; leave it out")));
+        }
+        Ok(Self::plain(treebank::Sentence::from_forms(words)))
     }
 
     /// The words: form, lemma, upos, xpos, feats, head, deprel, deps, misc, and the probabilities of head and label.
@@ -196,16 +202,21 @@ impl Sentence {
 #[pyfunction]
 #[pyo3(signature = (path, text = None, trees = false))]
 pub(crate) fn read_conllu(py: Python<'_>, path: PathBuf, text: Option<&str>, trees: bool) -> PyResult<Vec<Sentence>> {
-    let read = || -> Result<Vec<treebank::Sentence>> {
-        match (text, trees) {
-            (Some(text), true) => Reader::new(text.as_bytes(), &path).trees(),
-            (Some(text), false) => Reader::new(text.as_bytes(), &path).collect(),
-            (None, true) => treebank::read_trees(&path),
-            (None, false) => treebank::read_all(&path),
+    let sentences = run(py, 1, |stop| match (text, trees) {
+        (Some(text), true) => Reader::new(text.as_bytes(), &path).trees(),
+        (Some(text), false) => all(Reader::new(text.as_bytes(), &path), stop),
+        (None, true) => treebank::read_trees(&path),
+        (None, false) => {
+            let file = File::open(&path).map_err(|source| Error::Io { path: path.clone(), source })?;
+            all(Reader::new(BufReader::new(file), &path), stop)
         }
-    };
-    let sentences = py.detach(read).map_err(|error| exception(py, error))?;
+    })?;
     Ok(sentences.into_iter().map(Sentence::plain).collect())
+}
+
+/// All sentences. Ctrl-C is noticed between.
+fn all<R: BufRead>(reader: Reader<R>, stop: &Stop) -> Result<Vec<treebank::Sentence>> {
+    reader.map(|sentence| stop.check().and(sentence)).collect()
 }
 
 /// A value as JSON.

@@ -1,8 +1,8 @@
 //! Cuts plain text into sentences, where the treebank's own splitting of words shows where one ends.
 
+use crate::pool::Stop;
 use citree::treebank::Sentence;
-use citree::{Error, Parser, Result};
-use std::sync::atomic::{AtomicBool, Ordering};
+use citree::{Parser, Result};
 
 /// What ends a sentence, and what may follow it.
 const ENDS: &[char] = &['.', '!', '?', '…', '。', '！', '？', '।', '؟', '۔'];
@@ -11,12 +11,10 @@ const CLOSERS: &[char] = &['"', '\'', '”', '’', '»', ')', ']', '}', '」', 
 /// The sentences of a text, each split into words. A sentence ends with its line, and after a word that is a full stop,
 /// an exclamation or a question mark if a space and a word without a small first letter follow. The full stop of an
 /// abbreviation does not end one, where the treebank keeps it with its word (`Mr.`). With `lines`, only lines end one.
-pub(crate) fn sentences(parser: &Parser, text: &str, lines: bool, stop: &AtomicBool) -> Result<Vec<Sentence>> {
+pub(crate) fn sentences(parser: &Parser, text: &str, lines: bool, stop: &Stop) -> Result<Vec<Sentence>> {
     let mut sentences = Vec::new();
     for line in text.trim_start_matches('\u{feff}').lines().map(str::trim).filter(|line| !line.is_empty()) {
-        if stop.load(Ordering::Relaxed) {
-            return Err(Error::Stopped);
-        }
+        stop.check()?;
         match lines {
             true => sentences.push(parser.split(line)),
             false => sentences.extend(pieces(&parser.split(line), line).into_iter().map(|piece| parser.split(piece))),

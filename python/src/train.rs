@@ -1,16 +1,15 @@
 //! Training, and telling Python how far it is.
 
-use crate::pool::run;
+use crate::pool::{Stop, run};
 use citree::config::{Config, Preset};
 use citree::evidence::Step;
 use citree::rule::{Rule, RuleSettings};
-use citree::train::{EpochReport, Flow, Observer, Plan, Start, StepReport, install_pretrained};
+use citree::train::{EpochReport, Observer, Plan, Start, StepReport, install_pretrained};
 use citree::treebank::{self, read_trees, write_sentence};
-use citree::{Bundle, Sources};
+use citree::{Bundle, Flow, Sources};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -79,7 +78,7 @@ pub(crate) fn train(
         let sources =
             Sources { word_vectors: word_vectors.as_deref(), encoder: encoder.as_deref(), encoder_by_reference: false };
         let tell = |what: &'static str, done: u64, total: u64| {
-            listener.tell(what, done, total) && !stop.load(Ordering::Relaxed)
+            listener.tell(what, done, total) && stop.flow() == Flow::Continue
         };
         let treebanks = [train.as_slice(), dev.as_slice()];
         let pretrained =
@@ -108,14 +107,14 @@ pub(crate) fn starter() -> PyResult<(String, String)> {
 struct Watch<'a> {
     listener: &'a Listener,
     epochs: &'a Listener,
-    stop: &'a AtomicBool,
+    stop: &'a Stop,
 }
 
 impl Observer for Watch<'_> {
     fn step(&mut self, report: &StepReport) -> Flow {
         let what = format!("{:?} epoch {}/{}", report.stage, report.epoch + 1, report.epochs).to_lowercase();
         let goes_on = self.listener.tell(&what, report.batch as u64, report.batches as u64);
-        if goes_on && !self.stop.load(Ordering::Relaxed) { Flow::Continue } else { Flow::Stop }
+        if goes_on { self.stop.flow() } else { Flow::Stop }
     }
 
     fn epoch(&mut self, report: &EpochReport) {
@@ -131,7 +130,6 @@ impl Observer for Watch<'_> {
             Step::Measuring { done, total } => ("measuring", done as u64, total as u64),
             Step::Indexing(progress) => ("indexing", progress.done, progress.total),
             // A step that this package does not know yet.
-            #[allow(unreachable_patterns)]
             _ => return,
         };
         self.listener.tell(what, done, total);

@@ -4,12 +4,14 @@ import ast
 import doctest
 import importlib
 import json
+import pickle
 import pkgutil
+import re
 import shutil
 from pathlib import Path
 
 import pytest
-from conftest import need
+from conftest import TEXT, need
 
 import citree
 
@@ -36,7 +38,8 @@ def test_most_of_the_interface_has_an_example() -> None:
 @pytest.fixture
 def workplace(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A current folder as the guides have it."""
-    need("pandas")
+    for package in ("pandas", "duckdb", "polars"):
+        need(package)
     shutil.copytree(folder / "demo.citree", tmp_path / "en.citree")
     shutil.copy(folder / "dev.conllu", tmp_path / "dev.conllu")
     shutil.copy(folder / "train.conllu", tmp_path / "train.conllu")
@@ -66,3 +69,43 @@ def test_the_guide_is_true() -> None:
         if "import spacy" not in code:
             exec(compile(code, str(guide), "exec"), names)
     assert len(blocks) >= 5
+
+
+def calls(column: int) -> list[str]:
+    """The code in a column of the guide's table for people who come from Stanza or spaCy."""
+    guide = (DOCS / "howto" / "python.md").read_text(encoding="utf-8")
+    rows = [line.split(" | ") for line in guide.split("## Coming from")[1].splitlines() if line.startswith("| ")]
+    return [code for row in rows[1:] for code in re.findall(r"`([^`]+)`", row[column])]
+
+
+@pytest.mark.usefixtures("workplace")
+def test_every_call_of_citree_in_the_table_is_true() -> None:
+    names: dict[str, object] = {"citree": citree, "pickle": pickle, "polars": need("polars"), "text": TEXT, "texts": [TEXT] * 2}
+    names["multiprocessing"] = importlib.import_module("multiprocessing")
+    names["gold"] = citree.read_conllu("dev.conllu")
+    code = calls(1)
+    for one in code:
+        exec(compile(one, "the table", "exec"), names)
+        if "doc" in names and "word" not in names:
+            exec("sentence = doc.sentences[0]; word = sentence.words[0]", names)
+        if re.fullmatch(r"(word|sentence|doc)\.\w+", one):
+            assert eval(one, names) is not None, one
+    assert len(code) >= 35 and "word" in names
+
+
+def test_the_calls_of_spacy_in_the_table_are_true(bundle: Path) -> None:
+    spacy = need("spacy")
+    nlp = spacy.blank("en")
+    nlp.add_pipe("sentencizer")
+    nlp.add_pipe("citree_parser", config={"bundle": str(bundle)})
+    doc = nlp(TEXT)
+    names = {
+        "spacy": spacy, "displacy": spacy.displacy, "Doc": spacy.tokens.Doc, "nlp": nlp, "doc": doc, "token": doc[0],
+        "span": next(doc.sents), "text": TEXT, "texts": [TEXT], "words": ["It", "rained"],
+    }  # fmt: skip
+    # These need a model from elsewhere, another package, or are commands.
+    others = ("en_core_web_sm", "get_pipe", "spacy_conll", "spacy convert", "spacy train", "displacy.render")
+    code = [one for one in calls(3) if not any(other in one for other in others)]
+    for one in code:
+        exec(compile(one, "the table", "exec"), names)
+    assert len(code) >= 20

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy
 import pytest
+from conftest import need
 
 import citree
 
@@ -40,6 +41,17 @@ def test_vectors_of_predicted_edges_find_what_the_edges_find(nlp: citree.Pipelin
         by_edges = nlp.neighbors(doc, k=5, space=space, exact=True)
         assert numpy.array_equal(by_vectors.ids, by_edges.ids)
     assert [edge[:2] for edge in by_edges.edges] == [(0, 1), (0, 2), (0, 3), (0, 4), (0, 5), (1, 1), (1, 2), (1, 3)]
+
+
+def test_vectors_are_a_step_of_a_pipeline_of_scikit_learn(nlp: citree.Pipeline) -> None:
+    need("sklearn")
+    from sklearn.decomposition import PCA
+    from sklearn.pipeline import make_pipeline
+
+    doc = nlp("She reads old letters. It rained.")
+    assert make_pipeline(citree.EdgeVectors(nlp), PCA(2)).fit_transform(doc).shape == (8, 2)
+    one = citree.EdgeVectors(nlp).transform(doc[1])
+    assert numpy.array_equal(one, citree.EdgeVectors(nlp).transform([doc[1]]))
 
 
 def test_wrong_vectors_are_refused(nlp: citree.Pipeline) -> None:

@@ -78,8 +78,12 @@ def test_objects_of_other_packages_are_taken(folder: Path, nlp: citree.Pipeline)
     text = (folder / "dev.conllu").read_text(encoding="utf-8")
     first = conllu.parse(text)[0]
     assert [word.form for word in citree.read_conllu(first)[0]] == [token["form"] for token in first]
-    given = conllu.parse(nlp("It rained.").to_conllu())
-    assert [token["head"] for token in given[0]] == [2, 0, 2]
+    assert citree.read_conllu(conllu.parse(text)).to_conllu() == text
+    assert [token["head"] for token in nlp("It rained.").to_tokenlists()[0]] == [2, 0, 2]
+    need("udapi")
+    given = nlp("It rained. She reads.").to_udapi()
+    assert [[node.form for node in bundle.get_tree().descendants] for bundle in given.bundles][1] == ["She", "reads", "."]
+    assert [word.head for word in citree.read_conllu(given)[0]] == [2, 0, 2]
 
 
 def test_what_is_not_conllu_is_an_error_with_file_and_line(tmp_path: Path) -> None:

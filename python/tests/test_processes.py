@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from conftest import TEXT
+from conftest import TEXT, need
 
 import citree
 
@@ -100,10 +100,24 @@ INTERRUPTED = """
 import sys, time, citree
 nlp = citree.load(sys.argv[1])
 texts = ["She reads the old letters in the garden."] * 200_000
+# Every head of every word is compared with every training edge: minutes for one sentence.
+slow = citree.load(sys.argv[1], rule="sum", exact=True)
+words = ["She", "reads", "old", "letters"] * 150
+slow_sentence = citree.document._restore(slow, *nlp(words)[0]._state())
 print("ready", flush=True)
 try:
     if sys.argv[2] == "parse":
         nlp("\\n".join(texts), lines=True)
+    elif sys.argv[2] == "sentence":
+        slow(words)
+    elif sys.argv[2] == "explain":
+        slow_sentence.explain(k=3)
+    elif sys.argv[2] == "neighbours":
+        slow.neighbors(nlp(words))
+    elif sys.argv[2] == "vectors":
+        citree.EdgeVectors(slow).transform(nlp(words))
+    elif sys.argv[2] == "read":
+        citree.read_conllu("1\\tHi\\t_\\t_\\t_\\t_\\t0\\troot\\t_\\t_\\n\\n" * 3_000_000)
     elif sys.argv[2] == "pipe":
         for doc in nlp.pipe(texts): pass
     else:
@@ -113,7 +127,7 @@ except KeyboardInterrupt:
 """
 
 
-@pytest.mark.parametrize("what", ["parse", "pipe", "train"])
+@pytest.mark.parametrize("what", ["parse", "pipe", "train", "sentence", "explain", "neighbours", "vectors", "read"])
 def test_ctrl_c_ends_a_long_call(bundle: Path, folder: Path, tmp_path: Path, what: str) -> None:
     arguments = [sys.executable, "-c", INTERRUPTED, str(bundle), what, str(tmp_path / "new.citree")]
     process = subprocess.Popen(arguments, cwd=folder, stdout=subprocess.PIPE, encoding="utf-8")
@@ -121,7 +135,7 @@ def test_ctrl_c_ends_a_long_call(bundle: Path, folder: Path, tmp_path: Path, wha
         assert process.stdout.readline() == "ready\n"
         time.sleep(2)
         process.send_signal(signal.SIGINT)
-        out, _ = process.communicate(timeout=60)
+        out, _ = process.communicate(timeout=20)
     finally:
         process.kill()
     assert out == "interrupted\n"
@@ -146,3 +160,20 @@ def test_a_progress_function_that_fails_ends_the_call_with_its_error(folder: Pat
 
     with pytest.raises(LookupError):
         citree.train(folder / "train.conllu", folder / "dev.conllu", tmp_path / "new.citree", preset="demo", progress=fail)
+
+
+def test_what_happens_goes_to_the_logger(own: citree.Pipeline, folder: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level("DEBUG", logger="citree"):
+        nlp = citree.load(own.path)
+        citree.train(folder / "train.conllu", folder / "dev.conllu", tmp_path / "new.citree", preset="demo", epochs=1)
+        citree.audit(nlp, top=1, folds=0)
+        nlp.evidence.remove(nlp.index[0].sent_id).commit()
+    messages = " | ".join(record.getMessage() for record in caplog.records if record.name == "citree")
+    for part in ("opened ", "heads epoch 1: loss ", "audit of ", "1 removed"):
+        assert part in messages, messages
+
+
+def test_progress_is_a_bar_of_tqdm(nlp: citree.Pipeline, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    need("tqdm")
+    citree.audit(nlp, folder / "dev.conllu", top=1, folds=0, progress=True)
+    assert "judging: 100%" in capsys.readouterr().err

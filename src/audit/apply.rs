@@ -8,6 +8,7 @@ use std::path::Path;
 
 /// A treebank after decisions were written into it.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Applied {
     /// The treebank.
     pub text: Vec<u8>,

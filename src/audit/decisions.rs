@@ -13,6 +13,7 @@ use std::path::Path;
 /// What was decided about an edge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Verdict {
     /// The suggestion is right.
     Accept,

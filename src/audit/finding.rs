@@ -8,6 +8,7 @@ use std::sync::Arc;
 /// What seems to be wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Kind {
     /// The head, and perhaps the label.
     Head,
@@ -35,6 +36,7 @@ impl FromStr for Kind {
 
 /// An edge that seems to be wrong.
 #[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 pub struct Finding {
     /// The line of the dependent, if a file was judged.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -79,6 +81,7 @@ pub struct Finding {
 
 /// A training edge that speaks for one side.
 #[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 pub struct Example {
     /// Its sentence.
     pub sent_id: String,

@@ -12,6 +12,7 @@ const SHOWN: usize = 5;
 
 /// Findings that are probably the same error.
 #[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 pub struct Group {
     /// What seems to be wrong.
     pub kind: Kind,

@@ -86,6 +86,7 @@ impl Default for Options {
 
 /// The result of an audit.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Audit {
     /// The most suspicious edges, the most suspicious first.
     pub findings: Vec<Finding>,

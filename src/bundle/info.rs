@@ -12,6 +12,7 @@ use std::path::Path;
 
 /// The facts of a bundle, by part. Displays as text with one line per fact; serialises as JSON.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Info {
     /// When it was trained, and its scores on the dev set.
     pub training: Value,

@@ -23,12 +23,12 @@ pub(crate) use stamp::Stamp;
 pub use verify::Verified;
 
 use crate::config::Config;
+use crate::device::Device;
 use crate::encoder::Pretrained;
 use crate::error::{Error, Result};
 use crate::evidence::{self, Built, EvidenceEditor, Step, TrainingEdges};
 use crate::model::Model;
 use crate::treebank::Sentence;
-use candle_core::Device;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
@@ -47,21 +47,30 @@ pub struct Bundle(Arc<Opened>);
 #[derive(Debug)]
 struct Opened {
     layout: Layout,
-    device: Device,
+    device: candle_core::Device,
     model: Arc<Model>,
     index: OnceLock<Arc<TrainingEdges>>,
     rules: Arc<MeasuredRules>,
 }
 
+/// Checks that every file of a bundle that this process has mapped still has its length. Reading past the end of a file that
+/// was truncated would end the process.
+///
+/// # Errors
+/// If one was truncated since it was opened.
+pub fn check_mapped() -> Result<()> {
+    Ok(citree_index::container::check_mapped()?)
+}
+
 impl Bundle {
     /// Opens a bundle for the CPU.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
-        Self::open_on(path, &Device::Cpu)
+        Self::open_on(path, &Device::CPU)
     }
 
     /// Opens a bundle for a device.
     pub fn open_on(path: impl AsRef<Path>, device: &Device) -> Result<Self> {
-        let layout = Layout::of(path.as_ref());
+        let (layout, device) = (Layout::of(path.as_ref()), device.of_tensors());
         layout.require_model()?;
         let files = layout.model_files();
         let pretrained = layout.pretrained();
@@ -70,7 +79,7 @@ impl Bundle {
     }
 
     /// A bundle whose model is already in memory.
-    pub(crate) fn of(layout: Layout, model: impl Into<Arc<Model>>, device: &Device) -> Result<Self> {
+    pub(crate) fn of(layout: Layout, model: impl Into<Arc<Model>>, device: &candle_core::Device) -> Result<Self> {
         let rules = Arc::new(MeasuredRules::read(&layout)?);
         let (device, model) = (device.clone(), model.into());
         Ok(Self(Arc::new(Opened { layout, device, model, index: OnceLock::new(), rules })))
@@ -87,11 +96,12 @@ impl Bundle {
     /// ```
     ///
     /// # Errors
-    /// If another model was trained into the folder and its index is there now. Then open the bundle again.
+    /// If another model was trained into the folder and its index is there now. Then open the bundle again. If there is no
+    /// index any more.
     pub fn refreshed(&self) -> Result<Self> {
         let Opened { layout, model, device, .. } = &*self.0;
         let fresh = Self::of(layout.clone(), model.clone(), device)?;
-        if fresh.has_index() {
+        if fresh.has_index() || self.0.index.get().is_some() {
             fresh.index()?;
         }
         Ok(fresh)
@@ -129,7 +139,7 @@ impl Bundle {
     }
 
     /// The device that it computes on.
-    pub(crate) fn device(&self) -> &Device {
+    pub(crate) fn device(&self) -> &candle_core::Device {
         &self.0.device
     }
 

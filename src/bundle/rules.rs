@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 /// The rule of a bundle, and what was measured of it and of others.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct MeasuredRules {
     /// The rule that decides unless another is asked for.
     pub own: Rule,
@@ -19,6 +20,7 @@ pub struct MeasuredRules {
 
 /// What was measured of a rule on a dev set.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct MeasuredRule {
     /// The rule.
     pub rule: Rule,
@@ -36,6 +38,7 @@ pub struct MeasuredRule {
 
 /// How scores become probabilities, and how far these are from what happened.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Calibration {
     /// How scores become probabilities, as it was fitted.
     #[serde(flatten)]

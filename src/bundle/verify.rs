@@ -6,6 +6,7 @@ use crate::error::Result;
 
 /// The facts of a verified bundle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Verified {
     /// The generation of the index.
     pub generation: u64,

@@ -7,6 +7,7 @@ use super::shell::{program, quoted};
 use super::train::report;
 use crate::bundle::{Bundle, Layout};
 use crate::config::{Config, Preset};
+use crate::device::Device;
 use crate::encoder::Pretrained;
 use crate::train::{Plan, Start};
 use crate::treebank::starter;
@@ -84,7 +85,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn train(path: &Path, device: &candle_core::Device) -> anyhow::Result<Option<Bundle>> {
+fn train(path: &Path, device: &Device) -> anyhow::Result<Option<Bundle>> {
     let (train, dev) = (starter::train(), starter::dev());
     let config = Config::preset(Preset::Demo);
     let mut progress = Progress::start()?;

@@ -1,6 +1,6 @@
 //! The options for device and threads, which several verbs share.
 
-use candle_core::Device;
+use crate::device::Device;
 
 /// Device and threads.
 #[derive(clap::Args)]

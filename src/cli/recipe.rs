@@ -2,8 +2,10 @@
 
 use super::progress::step_bar;
 use crate::config::{Aggregate, BertLayers, Config, Preset};
+use crate::device::Device;
 use crate::encoder::Pretrained;
 use crate::encoder::pretrained::Sources;
+use crate::train::Install;
 use crate::treebank::Sentence;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -78,7 +80,7 @@ impl Recipe {
         config: &Config,
         treebanks: [&[Sentence]; 2],
         interrupted: &(dyn Fn() -> bool + Sync),
-        device: &candle_core::Device,
+        device: &Device,
     ) -> anyhow::Result<Pretrained> {
         let sources = Sources {
             word_vectors: self.word_vectors.as_deref(),
@@ -87,18 +89,17 @@ impl Recipe {
         };
         let bar = step_bar()?;
         let show = |name: &'static str, done: u64, total: u64| {
-            bar.set_prefix(name);
+            if bar.prefix() != name {
+                bar.reset();
+                bar.set_prefix(name);
+            }
             bar.set_length(total);
             bar.set_position(done);
         };
-        let pretrained =
-            Pretrained::install(place.folder, sources, config.bert.train, place.resumed, device, &|done, total| {
-                show("word vectors", done, total);
-            })?;
-        bar.reset();
         let cache = self.cache.clone().or_else(user_cache).unwrap_or_else(|| place.cache.to_path_buf());
-        let pretrained = pretrained.with_cached_states(config, treebanks, &cache, &|done, total| {
-            show("states of the encoder", done as u64, total as u64);
+        let install = Install { folder: place.folder, resumed: place.resumed, sources, cache: &cache, device };
+        let pretrained = install.run(config, treebanks, &|name, done, total| {
+            show(name, done, total);
             !interrupted()
         })?;
         bar.finish_and_clear();

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// Named default configurations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Preset {
     /// The paper's sizes, sampling and 100 epochs.
     Paper,

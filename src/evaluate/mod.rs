@@ -68,6 +68,7 @@ pub struct Score {
 
 /// The attachment scores over one selection of words.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Attachment {
     /// The head is correct.
     pub uas: Score,
@@ -83,6 +84,7 @@ pub struct Attachment {
 
 /// All scores of an evaluation.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Scores {
     /// Surface tokens that cover the same characters.
     pub tokens: Score,

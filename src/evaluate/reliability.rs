@@ -9,6 +9,7 @@ const BINS: usize = 15;
 
 /// How far probabilities are from what happened.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Reliability {
     /// Choices that were judged.
     pub choices: usize,
@@ -24,6 +25,7 @@ pub struct Reliability {
 
 /// Choices of similar probability.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct ReliabilityBin {
     /// The lowest probability of the bin.
     pub from: f64,

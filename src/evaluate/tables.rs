@@ -12,6 +12,7 @@ const SENTENCE_LENGTHS: [usize; 6] = [1, 6, 11, 21, 31, 51];
 
 /// The scores of one label.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct LabelScore {
     /// The label with its subtype.
     pub label: String,
@@ -22,6 +23,7 @@ pub struct LabelScore {
 
 /// The scores of one range of lengths. Gold words are grouped by gold length, system words by system length.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct LengthScore {
     /// The shortest length of the range; 0 is a word attached to ROOT.
     pub from: usize,

@@ -17,6 +17,7 @@ pub(crate) const REJECTED: usize = 2;
 
 /// The progress of a build.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub enum Step {
     /// Encoding edges.
     Encoding {
@@ -38,6 +39,7 @@ pub enum Step {
 
 /// The result of a build.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Built {
     /// The number of the new generation, which is now current.
     pub generation: u64,

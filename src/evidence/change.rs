@@ -56,6 +56,7 @@ pub struct EvidenceEditor<'a> {
 
 /// A change that was published.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Changed {
     /// The generation that is now current.
     pub generation: u64,

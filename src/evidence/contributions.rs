@@ -46,6 +46,7 @@ impl Evidence {
 
     /// The contributions of all counted training edges to a side.
     pub(crate) fn contributions(&self, by: &Weighing, side: &Side) -> Result<Vec<(EdgeId, f64)>> {
+        by.interrupt.check()?;
         let rule = by.rule.of(side.task);
         // All contributions add up to the total exactly, so it is not taken from densities, which are estimates.
         if rule.exponent().is_some() {

@@ -9,6 +9,7 @@ use serde::Serialize;
 
 /// A training edge, as the index stores it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Edge {
     /// Number of its sentence.
     pub sentence: u32,
@@ -43,6 +44,7 @@ impl From<Edge> for Record {
 
 /// A training sentence, borrowed from the index.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct TrainingSentence<'a> {
     /// Its `sent_id`; for a sentence without one, a name made of its words.
     pub sent_id: &'a str,
@@ -56,6 +58,7 @@ pub struct TrainingSentence<'a> {
 
 /// A word of a training sentence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct TrainingWord<'a> {
     /// The word as written.
     pub form: &'a str,
@@ -67,6 +70,7 @@ pub struct TrainingWord<'a> {
 
 /// The part of a training sentence that a citation shows, shared by all citations of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Source {
     /// Its `sent_id`.
     pub sent_id: String,

@@ -4,6 +4,7 @@ use super::nearest::Neighbors;
 use super::similar::Similar;
 use super::{EdgeId, Evidence, Side};
 use crate::error::{Error, Result};
+use crate::flow::Interrupt;
 use crate::rule::{Compared, Context, Rule, Scale, Scoring, Totals};
 use crate::task::Task;
 use citree_index::Hit;
@@ -18,6 +19,8 @@ pub(crate) struct Weighing {
     /// Whether to compare with every training edge, even if summed vectors give the same score, or a graph nearly the
     /// same neighbours.
     pub exact: bool,
+    /// Asked before each step whether to go on.
+    pub interrupt: Interrupt,
 }
 
 /// A side with the contributions to it added up.
@@ -46,6 +49,7 @@ impl Evidence {
 
     /// Adds up the contributions of training edges to a side.
     pub(crate) fn weigh(&self, by: &Weighing, side: &Side) -> Result<Weighed> {
+        by.interrupt.check()?;
         let rule = by.rule.of(side.task);
         if let Some(count) = rule.neighbors() {
             return self.vote(by, side, &self.neighbors(by, count, side)?);
@@ -85,6 +89,7 @@ impl Evidence {
 
     /// The vote of these neighbours on a side.
     pub(crate) fn vote(&self, by: &Weighing, side: &Side, found: &Neighbors) -> Result<Weighed> {
+        by.interrupt.check()?;
         let rule = by.rule.of(side.task);
         let accepted = self.similar(&found.accepted, EdgeId::Accepted);
         let rejected = self.similar(&found.rejected, EdgeId::Rejected);
@@ -138,6 +143,7 @@ impl Evidence {
 
     /// Computes in one pass what weighing several sides of one task needs, and caches it.
     pub(crate) fn prepare(&self, by: &Weighing, sides: &[&Side]) -> Result<()> {
+        by.interrupt.check()?;
         let Some(task) = sides.first().map(|side| side.task) else { return Ok(()) };
         let rule = by.rule.of(task);
         match (rule.neighbors(), rule.exponent()) {

@@ -43,6 +43,7 @@ impl std::str::FromStr for Expected {
 
 /// All that is said about a sentence.
 #[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 pub struct Answer {
     /// The version of this form.
     pub schema: u32,

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 /// A training edge that is cited.
 #[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 pub struct Citation {
     /// Its number in the index, among the edges of its kind.
     pub edge: u32,

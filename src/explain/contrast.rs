@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 
 /// A decision compared with an alternative that was asked for.
 #[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 pub struct WhyNot {
     /// The id of the dependent.
     pub dependent: usize,
@@ -22,6 +23,7 @@ pub struct WhyNot {
 
 /// What the training edges contribute to one choice over another.
 #[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 pub struct Contrast {
     /// The head (as `id form`) or label that was chosen.
     pub chosen: String,

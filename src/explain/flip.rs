@@ -26,6 +26,7 @@ const MOST_MENDED: usize = 8;
 
 /// What has to be removed to change the decisions about a word.
 #[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 pub struct Flip {
     /// The id of the dependent.
     pub dependent: usize,
@@ -45,6 +46,7 @@ pub struct Flip {
 
 /// A set of training edges, and one of training sentences, whose removal changes a decision.
 #[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 pub struct FlipSet {
     /// What would be chosen instead: a head's id, or a label.
     pub instead: String,

@@ -31,6 +31,7 @@ pub(crate) use what_if::changes;
 use crate::bundle::Bundle;
 use crate::error::Result;
 use crate::evidence::{Evidence, Side, TrainingEdges};
+use crate::flow::{Flow, Interrupt};
 use crate::parse::{Analysis, Parser, Settings};
 use crate::rule::Rule;
 use crate::task::Task;
@@ -80,7 +81,18 @@ impl Explainer {
     /// The same explainer without some training sentences. `left_out` gets the number of each sentence.
     pub fn without(&self, left_out: impl Fn(u32) -> bool) -> Result<Self> {
         let evidence = self.evidence.without(|_, sentence| left_out(sentence));
-        Self::new(&self.bundle, Arc::new(evidence), &self.settings)
+        let interrupt = self.parser.by().interrupt.clone();
+        Ok(Self::new(&self.bundle, Arc::new(evidence), &self.settings)?.with_interrupt(interrupt))
+    }
+
+    /// The same explainer, which asks between two steps of its work whether to go on, from any thread. If not, what it does
+    /// ends with [`Error::Stopped`](crate::Error::Stopped), as under [`Parser::interrupted_by`].
+    pub fn interrupted_by(&self, ask: impl Fn() -> Flow + Send + Sync + 'static) -> Self {
+        self.with_interrupt(Interrupt::new(ask))
+    }
+
+    fn with_interrupt(&self, interrupt: Interrupt) -> Self {
+        Self { parser: self.parser.with_interrupt(interrupt), ..self.clone() }
     }
 
     /// The same parser and training edges, deciding by another rule.

@@ -9,6 +9,9 @@ use crate::treebank::Sentence;
 use citree_index::Hit;
 use serde::Serialize;
 
+/// Edges whose neighbours are searched together. Between these it is asked whether to go on.
+const SEARCHED_TOGETHER: usize = 512;
+
 /// What to retrieve.
 #[derive(Clone, Copy, Debug)]
 pub struct NeighborQuery {
@@ -26,6 +29,7 @@ pub struct NeighborQuery {
 
 /// An edge and the training edges nearest to it.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct EdgeNeighbors {
     /// The id of the dependent.
     pub dependent: usize,
@@ -54,12 +58,17 @@ impl Explainer {
         let own: Vec<Option<u32>> =
             edges.iter().zip(own).flat_map(|(edges, own)| std::iter::repeat_n(own, edges.len())).collect();
         let counts = |edge| self.evidence.counts(EdgeId::Accepted(edge));
-        let answers = self.edges().space(query.space).nearest_many(&rows, |at, nearest| {
-            let nearest = nearest.count(query.count);
-            let nearest = if self.evidence.is_partial() { nearest.filter(&counts) } else { nearest };
-            let nearest = if query.exact { nearest.exact() } else { nearest };
-            own[at].map_or(nearest, |own| nearest.except_source(own))
-        })?;
+        let space = self.edges().space(query.space);
+        let mut answers = Vec::with_capacity(own.len());
+        for (rows, own) in rows.chunks(SEARCHED_TOGETHER * space.dims()).zip(own.chunks(SEARCHED_TOGETHER)) {
+            self.parser.by().interrupt.check()?;
+            answers.extend(space.nearest_many(rows, |at, nearest| {
+                let nearest = nearest.count(query.count);
+                let nearest = if self.evidence.is_partial() { nearest.filter(&counts) } else { nearest };
+                let nearest = if query.exact { nearest.exact() } else { nearest };
+                own[at].map_or(nearest, |own| nearest.except_source(own))
+            })?);
+        }
         let mut answers = answers.into_iter();
         let mut edges = edges;
         for (edge, answer) in edges.iter_mut().flatten().zip(&mut answers) {
@@ -123,6 +132,7 @@ impl Explainer {
 /// An edge with its words and those of its neighbours: a line of `citree neighbors`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "serve", derive(utoipa::ToSchema))]
+#[non_exhaustive]
 pub struct NamedEdge {
     /// What names its sentence.
     pub sent_id: String,
@@ -145,6 +155,7 @@ pub struct NamedEdge {
 /// A training edge near to another one, with its words.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "serve", derive(utoipa::ToSchema))]
+#[non_exhaustive]
 pub struct NamedNeighbor {
     /// Its number in the index.
     pub edge: u32,

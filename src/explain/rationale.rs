@@ -37,6 +37,7 @@ impl Default for Options {
 
 /// A sentence explained.
 #[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 pub struct Explanation {
     /// Its `sent_id`, if it has one.
     pub sent_id: Option<String>,
@@ -59,6 +60,7 @@ pub struct Explanation {
 
 /// An edge explained: why this head, and why this label.
 #[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 pub struct EdgeExplanation {
     /// The id of the dependent.
     pub dependent: usize,
@@ -74,6 +76,7 @@ pub struct EdgeExplanation {
 
 /// The reasons for a decision.
 #[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 pub struct Rationale {
     /// The score of the chosen alternative.
     pub score: f64,
@@ -94,6 +97,7 @@ pub struct Rationale {
 
 /// The best of the alternatives.
 #[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 pub struct RunnerUp {
     /// The head, in a decision about heads.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -111,6 +115,7 @@ pub struct RunnerUp {
 
 /// How far citations carry a decision.
 #[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 pub struct Coverage {
     /// Their share of all contributions, for and against the chosen alternative.
     pub score: f64,

@@ -15,6 +15,7 @@ const REJECTED: &str = "(rejected)";
 
 /// What to split by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum By {
     /// The label of the training edge.
     Label,
@@ -79,6 +80,7 @@ impl std::str::FromStr for By {
 
 /// A score and a margin split over groups.
 #[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 pub struct RollUp {
     /// What it is split by.
     pub by: String,
@@ -92,6 +94,7 @@ pub struct RollUp {
 
 /// A group of training edges.
 #[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 pub struct Group {
     /// Its name.
     pub name: String,

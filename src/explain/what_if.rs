@@ -8,6 +8,7 @@ use std::collections::HashSet;
 
 /// A word whose edge changes.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Change {
     /// The id of the dependent.
     pub dependent: usize,

@@ -26,6 +26,7 @@ const LICENSE: &str = "LICENSE.txt";
 
 /// One release of one treebank.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Release {
     treebank: String,
     number: String,
@@ -35,6 +36,7 @@ pub struct Release {
 
 /// The files of a release after a fetch, each list in the order train, dev, test, licence.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Fetched {
     /// Downloaded files.
     pub written: Vec<PathBuf>,

@@ -133,7 +133,7 @@ impl Learnt {
     }
 
     pub(super) fn scorer(&self, aggregate: Aggregate, lab: &Lab) -> Result<Scorer> {
-        self.model.scorer(aggregate, lab.device)
+        self.model.scorer(aggregate, lab.device.of_tensors())
     }
 
     /// The vectors of the gold edges, as the system compares them.

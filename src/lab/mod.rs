@@ -29,12 +29,12 @@ pub use report::{Cell, Report, Table};
 
 use crate::bundle::Bundle;
 use crate::config::Config;
+use crate::device::Device;
 use crate::encoder::Pretrained;
 use crate::error::{Error, Result};
 use crate::train::Flow;
 use crate::treebank::Sentence;
 use bench::Bench;
-use candle_core::Device;
 use std::path::Path;
 use std::str::FromStr;
 use trainings::Training;

@@ -87,11 +87,11 @@ fn own_bundle(bench: &Bench) -> Result<Bundle> {
     let lab = bench.lab;
     let layout = Layout::of(&lab.folder.join("rules").join("bundle"));
     let model = bench.parser_model(&Corpus::Whole, System::IIC, lab.seeds[0])?;
-    let bundle = Bundle::of(layout, model, lab.device)?;
+    let bundle = Bundle::of(layout, model, lab.device.of_tensors())?;
     // An index of another model, or none, is built again.
     if bundle.index().is_err() {
         bundle.build_index_with(lab.train, evidence::REJECTED, &|_| {})?;
-        return Bundle::of(bundle.layout().clone(), bundle.model().clone(), lab.device);
+        return Bundle::of(bundle.layout().clone(), bundle.model().clone(), lab.device.of_tensors());
     }
     Ok(bundle)
 }

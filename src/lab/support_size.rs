@@ -135,7 +135,10 @@ fn measure(bench: &Bench, corpus: &Corpus, seed: u64) -> Result<Vec<Measured>> {
             random.shuffle(&mut order);
             let mut sums = Sums::new(1, rows.dims);
             order.iter().take(size).flat_map(|&at| &by_sentence[at]).for_each(|row| sums.add(0, row));
-            scorers.push(Scorer::new(&learnt.model.edges, support_rows(&sums, lab.config.aggregate, lab.device)?)?);
+            scorers.push(Scorer::new(
+                &learnt.model.edges,
+                support_rows(&sums, lab.config.aggregate, lab.device.of_tensors())?,
+            )?);
         }
     }
     scorers.push(learnt.scorer(lab.config.aggregate, lab)?);

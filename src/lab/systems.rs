@@ -80,7 +80,7 @@ fn accuracy(bench: &Bench, name: &str, seed: u64) -> Result<[f64; 2]> {
     let lab = bench.lab;
     let model = bench.parser_model(&Corpus::Whole, system(name)?, seed)?;
     let settings = Settings { decode: Decode::Greedy, aggregate: Some(lab.config.aggregate), ..Settings::default() };
-    let parser = Parser::new(&model, None, Default::default(), &settings, lab.device)?;
+    let parser = Parser::new(&model, None, Default::default(), &settings, lab.device.of_tensors())?;
     let mut parsed = lab.dev.to_vec();
     let parses = parser.parse(&parsed)?;
     parsed.iter_mut().zip(&parses).for_each(|(sentence, parse)| parse.annotate(sentence, false));

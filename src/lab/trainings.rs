@@ -135,7 +135,7 @@ impl Bench<'_> {
             }
         }
         let threads = rayon::current_num_threads();
-        let workers = if self.lab.device.is_cpu() { threads.min(left.len()).max(1) } else { 1 };
+        let workers = if self.lab.device.of_tensors().is_cpu() { threads.min(left.len()).max(1) } else { 1 };
         let next = AtomicUsize::new(0);
         let outcome = Mutex::new(Ok(Flow::Continue));
         let over = |new: Result<Flow>| {

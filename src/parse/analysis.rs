@@ -19,6 +19,7 @@ const FEWEST_CANDIDATES: usize = 2;
 
 /// A parse with the scores and states behind it.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Analysis {
     /// The parse.
     pub parse: Parse,

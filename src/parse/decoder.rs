@@ -5,6 +5,7 @@ use crate::score::best;
 
 /// How heads are chosen from scores.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Decode {
     /// The best tree with one root. Only its root edge is labelled `root`.
     #[default]

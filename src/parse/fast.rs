@@ -29,6 +29,7 @@ impl Parser {
     }
 
     fn analyse_batch(&self, numbered: &[Numbered], batch: &[usize]) -> Result<Vec<Analysis>> {
+        self.by.interrupt.check()?;
         let sentences: Vec<&Numbered> = batch.iter().map(|&s| &numbered[s]).collect();
         let packed = Batch::new(&sentences);
         let states = self.heads.model().encoder().states(&packed, None)?;
@@ -41,6 +42,7 @@ impl Parser {
             let n = sentence.len();
             let (rows, after) = rest.split_at((n - 1) * n);
             rest = after;
+            self.by.interrupt.check()?;
             // The decoder's matrix also has a row for ROOT.
             let matrix = [&vec![0.0; n], rows].concat();
             let heads = self.choose_heads(&matrix, n);
@@ -49,6 +51,7 @@ impl Parser {
         }
         let heads: Vec<&[usize]> = parses.iter().map(|parse| parse.heads.as_slice()).collect();
         let names = self.labels();
+        self.by.interrupt.check()?;
         let label_encoded = match self.shared {
             true => self.labels.encode_from(&states, &packed)?,
             false => self.labels.encode(&packed)?,

@@ -19,6 +19,7 @@ use crate::config::{Aggregate, Basis, Similarity, System};
 use crate::encoder::{Numbered, Pretrained};
 use crate::error::{Error, Result};
 use crate::evidence::{Evidence, Weighing};
+use crate::flow::{Flow, Interrupt};
 use crate::model::{Model, Tables};
 use crate::rule::{Rule, Scale};
 use crate::score::Scorer;
@@ -144,7 +145,8 @@ impl Parser {
             true => measured,
             false => Arc::new(MeasuredRules { own: measured.own.clone(), measured: Vec::new() }),
         };
-        let by = Weighing { rule: Rule::sum(), scale: Scale { factor, aggregate }, exact: settings.exact };
+        let (scale, interrupt) = (Scale { factor, aggregate }, Interrupt::default());
+        let by = Weighing { rule: Rule::sum(), scale, exact: settings.exact, interrupt };
         let known = model.tables.vocabulary.labels();
         let label_names: Arc<[String]> = evidence.as_ref().map_or(known, |evidence| evidence.edges().labels()).into();
         if system.inference == Basis::Instances
@@ -183,6 +185,26 @@ impl Parser {
         rule.check(self.system.similarity == Similarity::Cosine)
             .map_err(|message| Error::Explanation { message: format!("{message} (this is {})", self.system) })?;
         Ok(parser)
+    }
+
+    /// The same parser, which asks between two steps of its work whether to go on, from any thread. If not, what it does
+    /// ends with [`Error::Stopped`].
+    ///
+    /// ```no_run
+    /// use citree::{Bundle, Flow};
+    /// use std::time::{Duration, Instant};
+    /// let deadline = Instant::now() + Duration::from_secs(1);
+    /// let ask = move || if Instant::now() < deadline { Flow::Continue } else { Flow::Stop };
+    /// let parser = Bundle::open("en.citree")?.parser()?.interrupted_by(ask);
+    /// # Ok::<(), citree::Error>(())
+    /// ```
+    pub fn interrupted_by(&self, ask: impl Fn() -> Flow + Send + Sync + 'static) -> Self {
+        self.with_interrupt(Interrupt::new(ask))
+    }
+
+    /// The same parser with this question.
+    pub(crate) fn with_interrupt(&self, interrupt: Interrupt) -> Self {
+        Self { by: Weighing { interrupt, ..self.by.clone() }, ..self.clone() }
     }
 
     /// The rule in use.

@@ -4,6 +4,7 @@ use crate::treebank::Sentence;
 
 /// The parse of one sentence. All vectors start with an entry for ROOT, whose value is not meaningful.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Parse {
     /// The head of every word.
     pub heads: Vec<usize>,
@@ -23,6 +24,24 @@ impl Parse {
             head_probabilities: vec![1.0],
             label_probabilities: vec![1.0],
         }
+    }
+
+    /// The parse that was written into a sentence, with the probabilities of each word's head and label. `None` if these
+    /// do not belong to it.
+    pub fn of_sentence(sentence: &Sentence, head_probabilities: &[f32], label_probabilities: &[f32]) -> Option<Self> {
+        let words = sentence.words();
+        if [head_probabilities.len(), label_probabilities.len()] != [words.len(); 2] {
+            return None;
+        }
+        let mut parse = Self::empty();
+        for (word, own) in words.iter().zip(1..) {
+            let head = word.head.filter(|head| *head <= words.len() && *head != own)?;
+            parse.heads.push(head);
+            parse.labels.push(word.label.clone());
+        }
+        parse.head_probabilities.extend(head_probabilities);
+        parse.label_probabilities.extend(label_probabilities);
+        Some(parse)
     }
 
     /// Writes heads and labels into the sentence, and probabilities into MISC if `scores` is set. Clears DEPS, because

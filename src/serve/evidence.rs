@@ -315,7 +315,7 @@ impl From<SegmentFacts> for Part {
 }
 
 impl From<&LogEntry> for LoggedChange {
-    fn from(LogEntry { generation, time, who, what, message }: &LogEntry) -> Self {
+    fn from(LogEntry { generation, time, who, what, message, .. }: &LogEntry) -> Self {
         // A damaged time could be beyond what the format can write.
         let time = UNIX_EPOCH + Duration::from_secs((*time).min(u64::from(u32::MAX)));
         Self {

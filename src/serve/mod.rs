@@ -43,11 +43,11 @@ mod views;
 
 pub use limits::Limits;
 
+use crate::device::Device;
 use crate::error::{Error, Result};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
-use candle_core::Device;
 use changes::Changes;
 use client::Client;
 use compute::{Compute, QueuedRequest};

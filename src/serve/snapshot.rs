@@ -1,9 +1,9 @@
 //! Snapshots of the served bundle, one for each content that its folder had. A request pins one for all of its work.
 
 use crate::bundle::{Bundle, Layout, Stamp};
+use crate::device::Device;
 use crate::error::Result;
 use crate::explain::Explainer;
-use candle_core::Device;
 use citree_index::container::check_mapped;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, RwLock};

@@ -18,11 +18,15 @@ use data::Data;
 use folder::TrainingLock;
 use run::Run;
 
+pub use crate::flow::Flow;
+#[cfg(feature = "cli")]
+pub(crate) use input::Install;
 pub use input::install_pretrained;
-pub use observer::{EpochReport, Flow, Observer, Stage, StepReport};
+pub use observer::{EpochReport, Observer, Stage, StepReport};
 
 use crate::bundle::{About, Bundle, DevScores, Layout};
 use crate::config::{Basis, Config};
+use crate::device::Device;
 use crate::encoder::{Pretrained, Vocabulary};
 use crate::error::{Error, Result};
 use crate::evaluate::evaluate;
@@ -31,7 +35,6 @@ use crate::files::write_atomically;
 use crate::model::{Model, Tables, Trained};
 use crate::parse::{Decode, Parser, Settings};
 use crate::treebank::{Sentence, Splits};
-use candle_core::Device;
 use std::path::{Path, PathBuf};
 
 /// Where training starts.
@@ -100,6 +103,7 @@ pub(crate) fn train_stage(
     observer: &mut dyn Observer,
 ) -> Result<Option<Finished>> {
     let Plan { config, pretrained, device, .. } = *plan;
+    let device = device.of_tensors();
     let (tables, data) = plan.begin()?;
     match folder::is_resumable(folder) {
         true => folder::check(folder, config, &data)?,
@@ -137,7 +141,7 @@ impl Bundle {
     /// ```
     pub fn train(path: impl AsRef<Path>, config: &Config, treebank: &[Sentence], dev: &[Sentence]) -> Result<Self> {
         let none = Pretrained::default();
-        let plan = Plan { config, pretrained: &none, train: treebank, dev, device: &Device::Cpu };
+        let plan = Plan { config, pretrained: &none, train: treebank, dev, device: &Device::CPU };
         train(&plan, path.as_ref(), Start::Fresh, &mut ())?.ok_or(Error::Stopped)
     }
 }
@@ -158,6 +162,7 @@ pub(crate) fn train_alone(
     observer: &mut dyn Observer,
 ) -> Result<Option<Bundle>> {
     let Plan { config, pretrained, device, .. } = *plan;
+    let device = device.of_tensors();
     let (tables, data) = plan.begin()?;
     let folder = layout.training();
     if let Start::From(bundle) = start
@@ -227,8 +232,13 @@ impl Plan<'_> {
     fn about(&self, model: &Model) -> Result<About> {
         let mut dev = Vec::new();
         for (decode, name) in [(Decode::Greedy, "greedy"), (Decode::Tree, "mst")] {
-            let parser =
-                Parser::new(model, None, Default::default(), &Settings { decode, ..Settings::default() }, self.device)?;
+            let parser = Parser::new(
+                model,
+                None,
+                Default::default(),
+                &Settings { decode, ..Settings::default() },
+                self.device.of_tensors(),
+            )?;
             let mut parsed = self.dev.to_vec();
             let parses = parser.parse(&parsed)?;
             parsed.iter_mut().zip(&parses).for_each(|(sentence, parse)| parse.annotate(sentence, false));

@@ -2,17 +2,9 @@
 
 use crate::config::Config;
 use crate::evidence::Step;
+use crate::flow::Flow;
 use crate::task::Task;
 use serde::{Deserialize, Serialize};
-
-/// Whether training continues.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Flow {
-    /// Continue.
-    Continue,
-    /// Save a checkpoint and return.
-    Stop,
-}
 
 /// Receives the progress of a training run. `()` ignores it.
 pub trait Observer: Sync {
@@ -31,6 +23,7 @@ impl Observer for () {}
 
 /// The models that are trained together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Stage {
     /// The head model alone.
     Heads,
@@ -67,6 +60,7 @@ impl Stage {
 
 /// The progress of a run after a batch.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct StepReport {
     /// The current stage.
     pub stage: Stage,
@@ -88,6 +82,7 @@ pub struct StepReport {
 
 /// The results of an epoch.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct EpochReport {
     /// `heads` or `labels`.
     pub task: String,

@@ -14,6 +14,7 @@ const TOKEN_WIDTH: usize = 40;
 
 /// One flaw of a treebank file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Problem {
     /// The line number, from 1.
     pub line: u64,

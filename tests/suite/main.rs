@@ -20,6 +20,7 @@ mod flips;
 mod frozen;
 mod golden;
 mod index;
+mod interrupts;
 mod lab;
 mod modes;
 mod parsing;

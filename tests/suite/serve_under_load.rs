@@ -2,7 +2,6 @@
 
 use crate::sandbox::{Sandbox, stderr};
 use crate::server::{Server, eventually, rest};
-use candle_core::Device;
 use citree::serve::{Limits, Server as InProcess};
 use serde_json::{Value, json};
 use std::collections::HashSet;
@@ -90,7 +89,7 @@ fn an_overloaded_server_answers_503_to_some_requests_and_answers_the_rest() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let limits = Limits { waiting_words: 1, ..Limits::default() };
-    let server = InProcess::open(&sandbox.path("t.citree"), &listener, &[], limits, 1, &Device::Cpu).unwrap();
+    let server = InProcess::open(&sandbox.path("t.citree"), &listener, &[], limits, 1, &citree::Device::CPU).unwrap();
     let stop = server.stop();
     let running = std::thread::spawn(move || server.run(listener, |_| {}));
     let body = json!({ "text": format!("{}\n", vec!["word"; 300].join(" ")).repeat(3) }).to_string();

@@ -1,7 +1,6 @@
 //! Training: the same seed gives the same bytes, and an interrupted run loses nothing.
 
 use crate::sandbox::{Sandbox, model_files, stderr, stdout};
-use candle_core::Device;
 use citree::Pretrained;
 use citree::config::{Config, Preset};
 use citree::evidence::Step;
@@ -114,7 +113,7 @@ fn a_run_stopped_in_its_first_epoch_resumes_to_the_result_of_an_undisturbed_one(
     let (train_set, dev) = (starter::train()[..60].to_vec(), starter::dev()[..20].to_vec());
     let (whole, stopped) = (sandbox.path("whole.citree"), sandbox.path("stopped.citree"));
     let run = |bundle: &Path, start: Start<'_>, observer: &mut dyn Observer| {
-        let (none, device) = (Pretrained::default(), Device::Cpu);
+        let (none, device) = (Pretrained::default(), citree::Device::CPU);
         let plan = Plan { config: &config, pretrained: &none, train: &train_set, dev: &dev, device: &device };
         train(&plan, bundle, start, observer).unwrap()
     };
@@ -170,7 +169,7 @@ fn a_training_that_ends_while_it_builds_the_index_resumes_to_a_whole_bundle() {
     let config = Config::load(Preset::Small, &sandbox.path("tiny.toml")).unwrap();
     let (train_set, dev) = (starter::train()[..60].to_vec(), starter::dev()[..20].to_vec());
     let path = sandbox.path("run.citree");
-    let (none, device) = (Pretrained::default(), Device::Cpu);
+    let (none, device) = (Pretrained::default(), citree::Device::CPU);
     let plan = Plan { config: &config, pretrained: &none, train: &train_set, dev: &dev, device: &device };
     let ended = || train(&plan, &path, Start::Fresh, &mut WhileIndexing);
     assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(ended)).is_err(), "the index was built");

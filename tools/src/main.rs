@@ -19,6 +19,7 @@ usage: cargo xtask NAME
   peers search   compare nearest-neighbour search with four libraries
   peers growth   measure our search with growing numbers of rows
   peers explain  measure the cost of explaining
+  peers python   compare the Python package with the library
   peers serve    measure the server under load
   peers audit    measure findings of an audit by later corrections of the treebank
 ";

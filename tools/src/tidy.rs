@@ -17,6 +17,7 @@ use anyhow::{Context, ensure};
 const DATA_FLOW: &[&str] = &[
     "error",
     "files",
+    "flow",
     "random",
     "softmax",
     "task",

@@ -154,6 +154,7 @@ impl Explainer {
             rule.score(Totals { accepted: left.totals.accepted * grown, ..left.totals }, &contexts[at])
         };
         one_by_one(|gone| {
+            by.interrupt.check()?;
             let left: Vec<(u32, &[Part; 2])> =
                 parts.iter().filter(|(own, _)| !gone.contains(own)).map(|(own, part)| (*own, part)).collect();
             let sum = |at: usize, without: Option<u32>| {

@@ -5,10 +5,10 @@
 use super::*;
 use crate::bundle::Bundle;
 use crate::config::{Config, Preset};
+use crate::device::Device;
 use crate::explain::Options;
 use crate::serve::snapshot::{Refreshed, Snapshots};
 use crate::treebank::starter;
-use candle_core::Device;
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Instant;
 
@@ -43,7 +43,7 @@ fn words(context: &Context<'_>) -> Result<Reply, Problem> {
 #[test]
 fn a_request_that_panics_or_fails_does_not_affect_others_in_its_batch() {
     let folder = tempfile::tempdir().unwrap();
-    let snapshots = Snapshots::open(&bundle(folder.path()), &Device::Cpu).unwrap();
+    let snapshots = Snapshots::open(&bundle(folder.path()), &Device::CPU).unwrap();
     let snapshot = || snapshots.snapshot();
     let metrics = Arc::new(Metrics::new());
     let compute = Compute { metrics: metrics.clone(), cache: AnalysisCache::default() };
@@ -84,7 +84,7 @@ fn a_word_costs_more_where_the_rule_scans_and_knn_scans_in_systems_with_dot_prod
         let treebank = &starter::train()[..20];
         let config = Config { system: system.parse().unwrap(), ..small() };
         Bundle::train(&path, &config, treebank, treebank).unwrap();
-        let snapshots = Snapshots::open(&path, &Device::Cpu).unwrap();
+        let snapshots = Snapshots::open(&path, &Device::CPU).unwrap();
         for (rule, factor) in [(Rule::sum(), 1), (Rule::knn(4).unwrap(), knn), (Rule::nca(9.0).unwrap(), COMPARING)] {
             let three = vec![Sentence::from_forms(["Anna", "sleeps", "."])];
             let request = QueuedRequest::new(snapshots.snapshot(), three, rule.clone(), words);
@@ -109,7 +109,7 @@ fn cited(context: &Context<'_>) -> Result<Reply, Problem> {
 fn a_request_is_answered_from_the_generation_it_began_with() {
     let folder = tempfile::tempdir().unwrap();
     let path = bundle(folder.path());
-    let snapshots = Snapshots::open(&path, &Device::Cpu).unwrap();
+    let snapshots = Snapshots::open(&path, &Device::CPU).unwrap();
     let compute = Compute { metrics: Arc::new(Metrics::new()), cache: AnalysisCache::default() };
     let engine = Engine::start(compute, BOUNDS).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();

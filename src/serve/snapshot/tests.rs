@@ -10,7 +10,7 @@ use crate::treebank::starter;
 fn a_generation_that_cannot_be_opened_is_said_once_and_tried_again_later_and_later() {
     let folder = tempfile::tempdir().unwrap();
     let path = bundle(folder.path());
-    let snapshots = Snapshots::open(&path, &Device::Cpu).unwrap();
+    let snapshots = Snapshots::open(&path, &Device::CPU).unwrap();
     Bundle::open(&path).unwrap().build_index(&starter::train()[20..30], &|_| {}).unwrap();
     let (published, hidden) = (path.join("index/gen-000002"), folder.path().join("hidden"));
     std::fs::rename(&published, &hidden).unwrap();
@@ -27,7 +27,7 @@ fn a_generation_that_cannot_be_opened_is_said_once_and_tried_again_later_and_lat
 fn a_new_index_of_the_same_model_is_served_without_reading_the_model_again() {
     let folder = tempfile::tempdir().unwrap();
     let path = bundle(folder.path());
-    let snapshots = Snapshots::open(&path, &Device::Cpu).unwrap();
+    let snapshots = Snapshots::open(&path, &Device::CPU).unwrap();
     let before = snapshots.snapshot();
     let treebank = starter::train();
     before.explainer.bundle().evidence().remove(&[treebank[3].sent_id().unwrap()]).commit("").unwrap();
@@ -41,7 +41,7 @@ fn a_new_index_of_the_same_model_is_served_without_reading_the_model_again() {
 fn another_bundle_in_its_place_is_served_though_its_generation_is_the_same() {
     let folder = tempfile::tempdir().unwrap();
     let path = bundle(folder.path());
-    let snapshots = Snapshots::open(&path, &Device::Cpu).unwrap();
+    let snapshots = Snapshots::open(&path, &Device::CPU).unwrap();
     let before = snapshots.snapshot();
     assert!(matches!(snapshots.refresh(Instant::now()), Refreshed::Unchanged));
     let other = folder.path().join("other.citree");

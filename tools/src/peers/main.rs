@@ -10,6 +10,7 @@ mod evidence;
 mod explain;
 mod joint;
 mod ours;
+mod python;
 mod search;
 mod serve;
 mod torch;
@@ -42,6 +43,7 @@ fn main() -> anyhow::Result<ExitCode> {
         ["explain", "--help" | "-h"] => print(explain::USAGE),
         ["bert", "--help" | "-h"] => print(bert::USAGE),
         ["evidence", "--help" | "-h"] => print(evidence::USAGE),
+        ["python", "--help" | "-h"] => print(python::USAGE),
         ["serve", "--help" | "-h"] => print(serve::USAGE),
         ["hostile", "--help" | "-h"] => print(serve::hostile::USAGE),
         ["--help" | "-h"] => print(&usage()),
@@ -61,6 +63,10 @@ fn main() -> anyhow::Result<ExitCode> {
             explain::run(&explain::Options::new(options)?)?;
             Ok(ExitCode::SUCCESS)
         }
+        ["python", ref options @ ..] => {
+            python::run(&python::Options::new(options)?)?;
+            Ok(ExitCode::SUCCESS)
+        }
         ["serve", ref options @ ..] => serve::run(&serve::Options::new(options)?),
         ["hostile", ref options @ ..] => serve::hostile::run(&serve::hostile::Options::new(options)?),
         ["search", ref options @ ..] => {
@@ -71,11 +77,12 @@ fn main() -> anyhow::Result<ExitCode> {
             search::run_growth(&search::Options::new(options)?)?;
             Ok(ExitCode::SUCCESS)
         }
-        // Internal: a process that `search` starts to measure its time.
+        // Internal: processes that `search` and `python` start to measure their time.
         ["first-answer", index, queries, dims] => {
             let seconds = search::first_answer(Path::new(index), Path::new(queries), dims.parse()?)?;
             print(&format!("{seconds}\n"))
         }
+        ["first-opening", bundle] => print(&format!("{}\n", python::opening(Path::new(bundle))?)),
         ["joint", "--help" | "-h"] => print(USAGE),
         ["joint", ref options @ ..] => joint::run(&Options::new(repository()?, options)?),
         ["train", ref options @ ..] => {
@@ -90,7 +97,8 @@ fn main() -> anyhow::Result<ExitCode> {
 }
 
 fn usage() -> String {
-    [USAGE, audit::USAGE, bert::USAGE, search::USAGE, explain::USAGE, evidence::USAGE, serve::USAGE].join("\n")
+    [USAGE, audit::USAGE, bert::USAGE, search::USAGE, explain::USAGE, evidence::USAGE, python::USAGE, serve::USAGE]
+        .join("\n")
 }
 
 fn repository() -> anyhow::Result<&'static Path> {
