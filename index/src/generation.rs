@@ -72,9 +72,9 @@ impl Draft {
         for entry in fs::read_dir(folder).at("read", folder)? {
             let name = entry.at("read", folder)?.file_name().to_string_lossy().into_owned();
             // A crash can leave a segment whose generation was never published. Its number is not used again.
-            let number = name.strip_prefix("gen-").or(name.strip_prefix("seg-"));
-            newest = newest.max(number.and_then(|number| number.parse().ok()).unwrap_or(0));
-            if name.starts_with("new-") {
+            newest = newest.max(number(&name, &["gen-", "seg-"]).unwrap_or(0));
+            // What others put there stays.
+            if number(&name, &["new-"]).is_some() {
                 let left = folder.join(name);
                 fs::remove_dir_all(&left).at("remove", &left)?;
             }
@@ -137,6 +137,7 @@ impl Draft {
             .flatten()
             .flatten()
             .map(|entry| entry.file_name().to_string_lossy().into_owned())
+            .filter(|name| number(name, &["gen-", "seg-"]).is_some())
             .collect();
         let mut kept: HashSet<String> = HashSet::from([current.to_owned()]);
         let mut before = State::read(&self.folder, self.number).ok().and_then(|state| state.before);
@@ -181,6 +182,12 @@ impl Drop for Draft {
             let _ = fs::remove_dir_all(self.path());
         }
     }
+}
+
+/// The number in a name with one of these beginnings. `None` for names that no build gives: ids of records leave 32 bits.
+fn number(name: &str, beginnings: &[&str]) -> Option<u64> {
+    let digits = beginnings.iter().find_map(|beginning| name.strip_prefix(beginning))?;
+    digits.parse().ok().filter(|number| *number < u64::from(u32::MAX))
 }
 
 /// The name of the folder of a generation.
