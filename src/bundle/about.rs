@@ -1,8 +1,8 @@
 //! When a bundle was trained, by which version of citree, on how much data, and its scores on the dev set.
 
 use super::Layout;
-use crate::error::Result;
-use crate::files::{to_json, write_atomically};
+use crate::error::{Error, Result};
+use crate::files::{Sealed, to_json};
 use serde::{Deserialize, Serialize};
 
 /// Facts that training records in a bundle. Bundles from before citree 0.1 have none.
@@ -33,12 +33,19 @@ pub(crate) struct DevScores {
 
 impl About {
     /// Reads the record; `None` if it is missing or in an unknown format.
-    pub(crate) fn read(layout: &Layout) -> Option<Self> {
-        serde_json::from_str(&std::fs::read_to_string(layout.about()).ok()?).ok()
+    ///
+    /// # Errors
+    /// If it changed since it was written.
+    pub(crate) fn read(layout: &Layout) -> Result<Option<Self>> {
+        match Sealed::JSON.read(&layout.about(), "restore the file from a copy, or remove it") {
+            Ok(text) => Ok(serde_json::from_str(&text).ok()),
+            Err(Error::Io { .. }) => Ok(None),
+            Err(changed) => Err(changed),
+        }
     }
 
     /// Writes the record into a bundle.
     pub(crate) fn write(&self, layout: &Layout) -> Result<()> {
-        write_atomically(&layout.about(), to_json("what training noted", self)?.as_bytes())
+        Sealed::JSON.write(&layout.about(), &to_json("what training noted", self)?)
     }
 }

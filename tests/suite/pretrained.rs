@@ -14,7 +14,7 @@ fn tiny_bert() -> PathBuf {
 }
 
 /// A sandbox with word vectors for some words of the starter treebank, and a BERT folder of its own.
-fn sandbox() -> Sandbox {
+pub fn sandbox() -> Sandbox {
     let sandbox = Sandbox::new();
     let words = ["the", "a", "in", "of", "and", "to", "is", ".", ",", "she", "he", "it", "not", "find"];
     let row = |(at, word): (usize, &&str)| format!("{word} {} {} {}\n", at as f32 * 0.1, 1.0 - at as f32, 0.3);

@@ -287,3 +287,12 @@ fn mistakes_on_the_command_line_are_errors_that_say_what_to_do() {
     }
     assert!(!sandbox.path("new.citree").exists(), "a refused training leaves nothing behind");
 }
+
+#[test]
+fn a_training_without_epochs_is_refused_and_leaves_nothing() {
+    let sandbox = Sandbox::new();
+    let output = sandbox.citree(&[&sandbox.training("t.citree")[..], &["--epochs", "0"]].concat());
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("epochs is 0, but must be at least 1"), "{}", stderr(&output));
+    assert!(!sandbox.path("t.citree").exists());
+}
