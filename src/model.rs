@@ -135,7 +135,10 @@ impl Model {
         device: &Device,
     ) -> Result<Self> {
         let text = Sealed::TOML.read(&files.config, RESTORE)?;
-        let config = Config::from_toml(&text, &files.config)?;
+        let config = Config::from_toml(&text, &files.config).map_err(|error| match error {
+            Error::Config { path, message } => Error::unfit(&path, "the configuration of the model", &message, RESTORE),
+            other => other,
+        })?;
         let text = Sealed::JSON.read(&files.tables, RESTORE)?;
         let tables: Tables = serde_json::from_str(&text).map_err(|e| Error::Bundle {
             path: files.tables.clone(),

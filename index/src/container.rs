@@ -46,7 +46,7 @@ pub use header::{FACTS, OLDEST, VERSION};
 pub use map::{Plain, View};
 pub use sections::Sections;
 pub use truncation::{OnTruncation, check_mapped, on_truncation};
-pub use writer::{Section, Writer, sync_folder};
+pub use writer::{Section, Writer, create_folder, sync_folder};
 
 pub(crate) use header::Remedies;
 

@@ -16,7 +16,7 @@ use std::{
 };
 
 use crate::{
-    container::sync_folder,
+    container::{create_folder, sync_folder},
     error::{Error, IoContext, REMEDIES, Result},
     state::State,
 };
@@ -60,7 +60,7 @@ impl Drop for Lock {
 impl Draft {
     /// Takes the writer's lock and removes what crashed builds left.
     pub(crate) fn begin(folder: &Path) -> Result<Self> {
-        fs::create_dir_all(folder).at("create", folder)?;
+        create_folder(folder)?;
         let path = folder.join("LOCK");
         let lock = OpenOptions::new().create(true).truncate(false).write(true).open(&path).at("open", &path)?;
         match lock.try_lock() {
@@ -225,11 +225,11 @@ pub(crate) fn current(folder: &Path) -> Result<(u64, Lock)> {
 /// The name and the number of the current generation.
 pub(crate) fn pointer(folder: &Path) -> Result<(String, u64)> {
     let pointer = folder.join(POINTER);
-    let name = match fs::read_to_string(&pointer) {
+    let name = match fs::read(&pointer) {
         Err(error) if error.kind() == ErrorKind::NotFound => {
             return Err(Error::Missing { path: folder.to_owned(), remedy: BUILD });
         }
-        name => name.at("read", &pointer)?.trim_end().to_owned(),
+        name => String::from_utf8_lossy(&name.at("read", &pointer)?).trim_end().to_owned(),
     };
     match name.strip_prefix("gen-").and_then(|number| number.parse().ok()) {
         Some(number) => Ok((name, number)),

@@ -32,16 +32,16 @@ pub(crate) struct DevScores {
 }
 
 impl About {
-    /// Reads the record; `None` if it is missing or in an unknown format.
-    ///
-    /// # Errors
-    /// If it changed since it was written.
+    /// Reads the record; `None` if there is none.
     pub(crate) fn read(layout: &Layout) -> Result<Option<Self>> {
-        match Sealed::JSON.read(&layout.about(), "restore the file from a copy, or remove it") {
-            Ok(text) => Ok(serde_json::from_str(&text).ok()),
-            Err(Error::Io { .. }) => Ok(None),
-            Err(changed) => Err(changed),
-        }
+        const REMEDY: &str = "restore the file from a copy, or remove it";
+        let path = layout.about();
+        let text = match Sealed::JSON.read(&path, REMEDY) {
+            Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            text => text?,
+        };
+        let unfit = |error: serde_json::Error| Error::unfit(&path, "what training noted", &error.to_string(), REMEDY);
+        serde_json::from_str(&text).map(Some).map_err(unfit)
     }
 
     /// Writes the record into a bundle.

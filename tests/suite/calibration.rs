@@ -19,7 +19,7 @@ fn rules(sandbox: &Sandbox) -> Value {
     let text = std::fs::read_to_string(sandbox.path("t.citree/rules.json")).unwrap();
     let mut rules: Value = serde_json::from_str(&text).unwrap();
     // The checksum would not be that of what tests change. Files of earlier versions have none.
-    assert!(rules.as_object_mut().unwrap().remove("blake3").is_some());
+    rules.as_object_mut().unwrap().remove("blake3");
     rules
 }
 

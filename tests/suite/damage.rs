@@ -88,7 +88,8 @@ fn flip_everywhere(sandbox: &Sandbox, bundle: &str, mut seed: u64) {
         }
         std::fs::write(path, bytes).unwrap();
     }
-    eprintln!("{bundle}: {flips} flips in {} files: {noticed} noticed, {harmless} harmless", all.len());
+    let report = format!("{bundle}: {flips} flips in {} files: {noticed} noticed, {harmless} harmless\n", all.len());
+    std::io::Write::write_all(&mut std::io::stderr(), report.as_bytes()).unwrap();
     assert!(wrong.is_empty(), "{} of {flips}:\n{}", wrong.len(), wrong.join("\n"));
     assert!(noticed > flips / 2, "only {noticed} of {flips} were noticed");
 }

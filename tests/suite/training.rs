@@ -175,6 +175,9 @@ fn a_training_that_ends_while_it_builds_the_index_resumes_to_a_whole_bundle() {
     let ended = || train(&plan, &path, Start::Fresh, &mut WhileIndexing);
     assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(ended)).is_err(), "the index was built");
     assert!(path.join("training").exists(), "there is something to resume");
+    let parsed = sandbox.citree(&["parse", "run.citree", "dev.conllu"]);
+    assert_eq!(parsed.status.code(), Some(2), "an unfinished bundle answers");
+    assert!(stderr(&parsed).contains("--resume"), "{}", stderr(&parsed));
 
     let again = sandbox.citree(&sandbox.training("run.citree"));
     assert_eq!(again.status.code(), Some(2));

@@ -16,14 +16,15 @@ use calls::Call;
 use scenarios::{Lab, Scenario};
 use shim::{Fault, Shim};
 
-const USAGE: &str = "usage: cargo xtask faults [--binary CITREE] [--verbs train,index,…] [--all]
+const USAGE: &str = "usage: cargo xtask faults [--binary CITREE] [--verbs train,index,…] [--all | --every N]
 
   --binary  the program to test; without it, the debug build of this repository is made and tested
   --verbs   which of train, index, add, remove, replace, merge, undo, review, apply; all by default
-  --all     every one of many writes in a row to the same file, not some of them
+  --all     every one of many writes in a row, not some of them
+  --every   only every Nth call
 ";
 
-/// Of so many writes in a row to the same file, only some are tested.
+/// Of more writes in a row than this, only some are tested.
 const MANY_WRITES: usize = 8;
 const EVERY: usize = 100;
 
@@ -42,7 +43,7 @@ struct Tally {
 }
 
 pub fn run(arguments: &[&str]) -> anyhow::Result<ExitCode> {
-    let (mut binary, mut verbs, mut all) = (None, Vec::new(), false);
+    let (mut binary, mut verbs, mut all, mut every) = (None, Vec::new(), false, 1);
     let mut arguments = arguments.iter();
     while let Some(argument) = arguments.next() {
         let mut value = || arguments.next().context(USAGE);
@@ -50,6 +51,7 @@ pub fn run(arguments: &[&str]) -> anyhow::Result<ExitCode> {
             "--binary" => binary = Some(PathBuf::from(value()?)),
             "--verbs" => verbs = value()?.split(',').map(str::to_owned).collect(),
             "--all" => all = true,
+            "--every" => every = value()?.parse::<usize>().context(USAGE)?.max(1),
             _ => bail!(USAGE),
         }
     }
@@ -63,7 +65,7 @@ pub fn run(arguments: &[&str]) -> anyhow::Result<ExitCode> {
         Scenario::all().filter(|scenario| verbs.is_empty() || verbs.iter().any(|verb| verb == scenario.name))
     {
         let prepared = scenario.prepare(&lab, &shim)?;
-        let chosen = chosen(&prepared.calls, all);
+        let chosen: Vec<usize> = chosen(&prepared.calls, all).into_iter().step_by(every).collect();
         for fault in Fault::ALL {
             let mut tally = Tally::default();
             for &at in chosen.iter().filter(|&&at| fault.concerns(&prepared.calls[at])) {
@@ -78,6 +80,11 @@ pub fn run(arguments: &[&str]) -> anyhow::Result<ExitCode> {
                 let result = prepared.power_loss(&lab, loss, at);
                 tally.add(result, || format!("{loss} before call {}: {}", at + 1, prepared.calls[at]));
             }
+            let result = prepared.power_loss(&lab, loss, prepared.calls.len()).and_then(|left| match left {
+                Left::New => Ok(Left::New),
+                Left::Old => bail!("what was done is lost"),
+            });
+            tally.add(result, || format!("{loss} after the end"));
             failed |= tally.write(&mut out, scenario.name, &loss.to_string())?;
         }
     }
@@ -106,11 +113,11 @@ impl Tally {
     }
 }
 
-/// The places of the calls to test: all, or some of many writes in a row to the same file.
+/// The places of the calls to test: all, or some of many writes in a row.
 fn chosen(calls: &[Call], all: bool) -> Vec<usize> {
     let mut chosen = Vec::new();
     let mut start = 0;
-    for run in calls.chunk_by(|a, b| a.is_write() && b.is_write() && a.path == b.path) {
+    for run in calls.chunk_by(|a, b| a.is_write() && b.is_write()) {
         let few = all || run.len() <= MANY_WRITES;
         chosen.extend((0..run.len()).filter(|at| few || at % EVERY == 1 || at + 1 == run.len()).map(|at| start + at));
         start += run.len();

@@ -1,6 +1,7 @@
 //! Repository tasks, run as `cargo xtask NAME`.
 
 mod faults;
+mod fuzz;
 mod tidy;
 
 use std::io::Write;
@@ -14,6 +15,7 @@ usage: cargo xtask NAME
 
   tidy           check the house rules in every file of the repository; list each violation as file:line
   faults         let every write, sync, rename and removal of the verbs that change files fail, and check what is left
+  fuzz           run the fuzz targets
   hostile        run good clients against the server, alone and beside hostile ones
   peers train    compare the speed of training and parsing with PyTorch
   peers bert     compare the speed of BERT features with PyTorch and Hugging Face transformers
@@ -31,6 +33,7 @@ fn main() -> anyhow::Result<ExitCode> {
     match arguments[..] {
         ["tidy"] => tidy::run(repository()?),
         ["faults", ref rest @ ..] => faults::run(rest),
+        ["fuzz", ref rest @ ..] => fuzz::run(rest),
         ["hostile", ..] => peers(&arguments),
         ["peers", ref rest @ ..] => peers(rest),
         ["help" | "--help" | "-h"] => {

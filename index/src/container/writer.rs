@@ -248,6 +248,21 @@ impl Writer {
     }
 }
 
+/// Creates a folder, and those around it that are missing, so that they are there after a loss of power.
+///
+/// # Errors
+/// If a folder cannot be created or synced.
+pub fn create_folder(path: &Path) -> Result<()> {
+    let new: Vec<&Path> =
+        path.ancestors().take_while(|folder| !folder.as_os_str().is_empty() && !folder.exists()).collect();
+    std::fs::create_dir_all(path).at("create", path)?;
+    for folder in new {
+        let around = folder.parent().filter(|around| !around.as_os_str().is_empty());
+        sync_folder(around.unwrap_or(Path::new(".")))?;
+    }
+    Ok(())
+}
+
 /// Syncs a folder to the disk, so that the files that were created or renamed in it are there after a loss of power.
 ///
 /// # Errors

@@ -218,9 +218,12 @@ fn foreign_older_and_newer_files_say_what_they_are_and_what_to_do() {
     fs::write(&path, fs::read(file(folder.path(), "edges")).unwrap()).unwrap();
     assert!(matches!(Index::open(folder.path()), Err(Error::Damaged { .. })), "an index file of another kind");
     fs::write(&path, &bytes).unwrap();
-    for (name, found) in
-        [("../elsewhere\n", "../elsewhere"), ("gen-000009\n", "missing (gen-000009)"), ("", "the name in it")]
-    {
+    for (name, found) in [
+        (&b"../elsewhere\n"[..], "../elsewhere"),
+        (b"gen-000009\n", "missing (gen-000009)"),
+        (b"gen-00000\xb1\n", "the name in it"),
+        (b"", "the name in it"),
+    ] {
         fs::write(folder.path().join("CURRENT"), name).unwrap();
         let error = Index::open(folder.path()).unwrap_err();
         assert!(matches!(error, Error::Damaged { .. }) && error.to_string().contains(found), "{error}");

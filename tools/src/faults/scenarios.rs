@@ -87,8 +87,8 @@ impl Lab {
             Ok(line.context("a sentence without sent_id")?.to_owned())
         };
         // The same name with another tree.
-        let mended = sentences[32]
-            .replace(&format!("sent_id = {}", id(sentences[32])?), &format!("sent_id = {}", id(sentences[0])?));
+        let mended = sentences[5]
+            .replace(&format!("sent_id = {}", id(sentences[5])?), &format!("sent_id = {}", id(sentences[0])?));
         let write = |name: &str, text: &str| std::fs::write(folder.join(name), text);
         write("train.conllu", &sentences[..30].concat())?;
         write("more.conllu", &sentences[30..32].concat())?;
@@ -130,7 +130,6 @@ impl Lab {
         if explained.status.success() {
             all += &String::from_utf8_lossy(&explained.stdout);
             all += &String::from_utf8_lossy(&self.run(&["evidence", BUNDLE, "list"], "")?.stdout);
-            all += &String::from_utf8_lossy(&self.run(&["parse", BUNDLE, "dev.conllu"], "")?.stdout);
         } else {
             ensure!(explained.status.code() == Some(2), "explain ends with {}: {}", explained.status, said(&explained));
         }
@@ -146,8 +145,11 @@ impl Lab {
         for name in ["config.toml", "tables.json", "heads.safetensors", "labels.safetensors"] {
             all.extend(std::fs::read(self.path(BUNDLE).join("model").join(name)).unwrap_or_default());
         }
-        for name in ["rules.json", "index/gen-000001/heads", "index/gen-000001/labels"] {
-            all.extend(std::fs::read(self.path(BUNDLE).join(name)).unwrap_or_default());
+        all.extend(std::fs::read(self.path(BUNDLE).join("rules.json")).unwrap_or_default());
+        let index = self.path(BUNDLE).join("index");
+        let current = std::fs::read_to_string(index.join("CURRENT")).unwrap_or_default();
+        for name in ["edges", "heads", "labels", "rejected", "rejected-edges", "lookup", "manifest"] {
+            all.extend(std::fs::read(index.join(current.trim()).join(name)).unwrap_or_default());
         }
         Ok(all)
     }
