@@ -192,6 +192,9 @@ impl Config {
         if let Some((name, value)) = positive.into_iter().find(|&(_, v)| v == 0 || v > LARGEST) {
             return Err(format!("{name} is {value}, but must lie in 1..={LARGEST}"));
         }
+        if self.epochs == 0 {
+            return Err("epochs is 0, but must be at least 1".to_string());
+        }
         for (name, value) in [("dropout", self.dropout), ("word_dropout", self.word_dropout)] {
             if !(0.0..1.0).contains(&value) {
                 return Err(format!("{name} is {value}, but must be at least 0 and below 1"));

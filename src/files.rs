@@ -2,17 +2,19 @@
 
 #[cfg(feature = "cli")]
 mod output;
+mod sealed;
 mod unpublished;
 
 #[cfg(feature = "cli")]
 pub(crate) use output::write_output;
+pub(crate) use sealed::Sealed;
 pub(crate) use unpublished::Unpublished;
 #[cfg(feature = "cli")]
 pub(crate) use unpublished::remove_unpublished;
 
 use crate::error::{Error, Result};
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io::Write;
 use std::path::Path;
 
@@ -52,8 +54,11 @@ pub(crate) fn write_tensors(
         views.push((name, TensorView::new(Dtype::F64, shape.clone(), bytes).map_err(problem)?));
     }
     let checksum = checksum(views.iter().map(|(name, view)| (name.as_str(), view.data())));
-    let mut notes: std::collections::BTreeMap<_, _> = notes.iter().map(|(key, value)| (*key, value)).collect();
-    notes.insert(CHECKSUM, &checksum);
+    let mut notes: BTreeMap<String, String> =
+        notes.iter().map(|(key, value)| (key.to_string(), value.clone())).collect();
+    notes.insert(CHECKSUM.to_string(), checksum);
+    let seal = seal(&notes, views.iter().map(|(name, view)| (name.as_str(), view)))?;
+    notes.insert(SEAL.to_string(), seal);
     let notes = to_json("the notes of a tensor file", &notes)?;
     let header = HashMap::from([(NOTES.to_string(), notes)]);
     write_atomically(path, &safetensors::serialize(views, Some(header)).map_err(problem)?)
@@ -65,10 +70,25 @@ const NOTES: &str = "citree";
 /// The note with the checksum of all values. Files of earlier versions have none.
 const CHECKSUM: &str = "blake3";
 
+/// The note with the checksum of all that is not a value: the other notes, and the types and shapes of tensors. Files of
+/// earlier versions have none.
+const SEAL: &str = "seal";
+
+/// The checksum of notes, types and shapes.
+fn seal<'a>(
+    notes: &BTreeMap<String, String>,
+    tensors: impl Iterator<Item = (&'a str, &'a TensorView<'a>)>,
+) -> Result<String> {
+    let notes: BTreeMap<&String, &String> = notes.iter().filter(|(key, _)| *key != SEAL).collect();
+    let shapes: BTreeMap<&str, String> =
+        tensors.map(|(name, view)| (name, format!("{:?} {:?}", view.dtype(), view.shape()))).collect();
+    Ok(blake3::hash(to_json("the notes of a tensor file", &(notes, shapes))?.as_bytes()).to_hex().to_string())
+}
+
 /// The checksum of tensors, whatever their order.
 fn checksum<'a>(tensors: impl Iterator<Item = (&'a str, &'a [u8])>) -> String {
     let hash_of = |(name, bytes): (&'a str, &'a [u8])| (name, blake3::hash(bytes));
-    let all: std::collections::BTreeMap<_, _> = tensors.map(hash_of).collect();
+    let all: BTreeMap<_, _> = tensors.map(hash_of).collect();
     let mut hasher = blake3::Hasher::new();
     for (name, hash) in all {
         hasher.update(&(name.len() as u64).to_le_bytes()).update(name.as_bytes()).update(hash.as_bytes());
@@ -79,7 +99,7 @@ fn checksum<'a>(tensors: impl Iterator<Item = (&'a str, &'a [u8])>) -> String {
 /// A safetensors file in memory.
 pub(crate) struct TensorFile {
     bytes: Vec<u8>,
-    notes: HashMap<String, String>,
+    notes: BTreeMap<String, String>,
 }
 
 impl TensorFile {
@@ -96,10 +116,14 @@ impl TensorFile {
         let tensors = SafeTensors::deserialize(&bytes).map_err(|e| damaged(e.to_string()))?.tensors();
         let notes = header.metadata().as_ref().and_then(|notes| notes.get(NOTES));
         let notes = notes.ok_or_else(|| damaged("no notes of citree".to_string()))?;
-        let notes: HashMap<String, String> = serde_json::from_str(notes).map_err(|e| damaged(e.to_string()))?;
+        let notes: BTreeMap<String, String> = serde_json::from_str(notes).map_err(|e| damaged(e.to_string()))?;
         let found = || checksum(tensors.iter().map(|(name, view)| (name.as_str(), view.data())));
         if notes.get(CHECKSUM).is_some_and(|expected| *expected != found()) {
             return Err(damaged("values that changed since it was written".to_string()));
+        }
+        let found = seal(&notes, tensors.iter().map(|(name, view)| (name.as_str(), view)))?;
+        if notes.get(SEAL).is_some_and(|expected| *expected != found) {
+            return Err(damaged("notes or shapes that changed since it was written".to_string()));
         }
         if let Some((name, _)) = tensors.iter().find(|(_, view)| !is_finite(view)) {
             return Err(damaged(format!("a value of {name} that is not a number")));
@@ -177,14 +201,21 @@ mod tests {
     fn every_changed_value_and_every_value_that_is_not_a_number_is_noticed() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a");
-        write_tensors(&path, &[("t".into(), vec![2], &[1.5, -2.0])], &[("d".into(), vec![1], &[0.1])], &[]).unwrap();
+        let notes = [("x", "7".to_string())];
+        write_tensors(&path, &[("t".into(), vec![2], &[1.5, -2.0])], &[("d".into(), vec![1], &[0.1])], &notes).unwrap();
         let bytes = std::fs::read(&path).unwrap();
-        for at in bytes.len() - 16..bytes.len() {
+        let whole = TensorFile::read(&path).unwrap();
+        let content = |file: &TensorFile| (file.f32s("t"), file.f64s("d"), file.note("x"));
+        for at in 0..bytes.len() {
             for bit in 0..8 {
                 let mut damaged = bytes.clone();
                 damaged[at] ^= 1 << bit;
                 std::fs::write(&path, damaged).unwrap();
-                assert!(TensorFile::read(&path).err().unwrap().to_string().contains("restore the file"));
+                match TensorFile::read(&path) {
+                    Err(error) => assert!(error.to_string().contains("restore the file")),
+                    // The name of a checksum is not covered by one.
+                    Ok(file) => assert!(at < bytes.len() - 16 && content(&file) == content(&whole), "byte {at}"),
+                }
             }
         }
         write_tensors(&path, &[("t".into(), vec![1], &[f32::NAN])], &[], &[]).unwrap();

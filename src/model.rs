@@ -5,7 +5,7 @@ use crate::config::{Aggregate, Basis, Config};
 use crate::edge::EdgeModel;
 use crate::encoder::{Encoder, Numbered, Parameters, Pretrained, Vocabulary};
 use crate::error::{Error, Result};
-use crate::files::{TensorFile, to_json, write_atomically, write_tensors};
+use crate::files::{Sealed, TensorFile, to_json, write_tensors};
 use crate::score::Scorer;
 use crate::support::{support_rows, support_sums};
 use crate::task::Task;
@@ -19,6 +19,8 @@ use std::sync::{Arc, OnceLock};
 
 /// The format version. Files of other versions are refused.
 const VERSION: &str = "1";
+
+const RESTORE: &str = "restore the file from a copy, or train again";
 
 /// Everything that the parser needs.
 #[derive(Clone, Debug)]
@@ -106,10 +108,10 @@ impl Model {
 
     /// Writes the files. Each is replaced atomically.
     pub(crate) fn save(&self, files: &ModelFiles) -> Result<()> {
-        write_atomically(&files.tables, to_json("the tables", &self.tables)?.as_bytes())?;
+        Sealed::JSON.write(&files.tables, &to_json("the tables", &self.tables)?)?;
         self.heads.save(&files.heads)?;
         self.labels.save(&files.labels)?;
-        write_atomically(&files.config, self.config.to_toml().as_bytes())
+        Sealed::TOML.write(&files.config, &self.config.to_toml())
     }
 
     /// A hash of everything that determines edge vectors: configuration, tables, parameters and pretrained input. An
@@ -132,9 +134,12 @@ impl Model {
         pretrained: impl FnOnce(&Config) -> Result<Pretrained>,
         device: &Device,
     ) -> Result<Self> {
-        let text = std::fs::read_to_string(&files.config).map_err(Error::io(&files.config))?;
-        let config = Config::from_toml(&text, &files.config)?;
-        let text = std::fs::read_to_string(&files.tables).map_err(Error::io(&files.tables))?;
+        let text = Sealed::TOML.read(&files.config, RESTORE)?;
+        let config = Config::from_toml(&text, &files.config).map_err(|error| match error {
+            Error::Config { path, message } => Error::unfit(&path, "the configuration of the model", &message, RESTORE),
+            other => other,
+        })?;
+        let text = Sealed::JSON.read(&files.tables, RESTORE)?;
         let tables: Tables = serde_json::from_str(&text).map_err(|e| Error::Bundle {
             path: files.tables.clone(),
             expected: "the tables of this bundle".to_string(),

@@ -45,6 +45,9 @@ impl Space {
             return Err(Error::input("the rows of a graph", expected, format!("{} rows", self.count())));
         }
         let nodes = nodes(&space.rows.twins);
+        // All links are read from here on.
+        space.graph.iter().for_each(|graph| graph.base.compare(0..graph.base.len()));
+        space.file.intact()?;
         Ok(Adjacency { space, nodes })
     }
 
@@ -61,6 +64,7 @@ impl Space {
         for number in 0..self.count() as u32 {
             writer.add(0, [0, 0], self.row(number).unwrap_or_default())?;
         }
+        self.intact()?;
         let facts = writer.finish(graph, 1, progress)?;
         Ok(SegmentContrasts::open(scratch, &facts, &facts.space)?.space)
     }

@@ -181,7 +181,10 @@ impl Change {
         if !places.is_empty() {
             segment.with_ids(serial);
         }
-        copied.write(&mut segment, regroup)?;
+        let written = copied.write(&mut segment, regroup);
+        // Nothing damaged is copied under a new checksum.
+        self.index.intact()?;
+        written?;
         let weight = self.weight_of(name).unwrap_or(1.0);
         let new = Entry { folder, serial, name: name.to_owned(), weight, removed: Default::default() };
         let first = places.first().copied().unwrap_or(self.state.segments.len()).min(self.state.segments.len());
@@ -252,6 +255,8 @@ impl Change {
         let Note { who, what, message, content } = note;
         state.content = content;
         state.log.push(LogEntry { generation: draft.number(), time, who, what, message });
+        // What was removed follows from the tables of records.
+        index.intact()?;
         state.write(&draft.path())?;
         // The lock of a reader would keep the generation before from being removed.
         drop(index);

@@ -165,20 +165,28 @@ impl Compact {
     /// Estimates of the similarity of a query with the rows of these numbers.
     #[inline]
     pub(crate) fn estimates(&self, query: &Query, ids: &[u32], products: &mut [i32], out: &mut [f32]) {
-        self.kernel.gather(&query.codes, &self.rows, ids, products);
+        self.kernel.gather(&query.codes, self.rows.raw(), ids, products);
         for ((out, product), id) in out.iter_mut().zip(products).zip(ids) {
             *out = query.estimate(&tail(self.row(*id)), *product).0;
+        }
+    }
+
+    /// Compares rows with their checksums, after [`Compact::estimates`] has read them.
+    pub(crate) fn compare(&self, ids: &[u32]) {
+        // Once all were compared, which is soon, this costs nothing.
+        if !self.rows.is_compared() {
+            ids.iter().map(|id| *id as usize * self.stride).for_each(|at| self.rows.compare(at..at + self.stride));
         }
     }
 
     /// The integer products of several queries with consecutive rows.
     pub(crate) fn block(&self, queries: &[&Query], rows: std::ops::Range<usize>, products: &mut [i32]) {
         let queries: Vec<&Codes> = queries.iter().map(|query| &query.codes).collect();
-        let part = self.rows.get(rows.start * self.stride..rows.end * self.stride).unwrap_or_default();
+        let part = self.rows.part(rows.start * self.stride..rows.end * self.stride).unwrap_or_default();
         self.kernel.block(&queries, part, products);
     }
 
-    /// Loads the tails of consecutive rows.
+    /// Loads the tails of consecutive rows, which [`Compact::block`] has read.
     pub(crate) fn tails(&self, rows: std::ops::Range<usize>, out: &mut Tails) {
         [&mut out.scale, &mut out.bias, &mut out.error, &mut out.norm].into_iter().for_each(Vec::clear);
         for [scale, bias, error, norm] in rows.map(|id| tail(self.row(id as u32))) {
@@ -204,7 +212,7 @@ impl Compact {
     #[inline]
     fn row(&self, id: u32) -> &[i8] {
         let start = id as usize * self.stride;
-        self.rows.get(start..start + self.stride).unwrap_or_default()
+        self.rows.raw().get(start..start + self.stride).unwrap_or_default()
     }
 }
 

@@ -5,8 +5,8 @@
 //! called *facts*, and up to 27 sections. A section is an array of one [`Plain`] number type and has a *tag*.
 //!
 //! [`Writer`] writes a file, [`Sections`] opens one, and [`View`] is a section of a mapped file. Opening checks the
-//! header only, so it takes the same time for any file size. [`Sections::check`] reads the whole file and compares the
-//! checksums.
+//! header only, so it takes the same time for any file size. What a view reads is compared with its checksums at the first
+//! time, and [`Sections::intact`] says whether it differed. [`Sections::check`] reads the whole file.
 //!
 //! ```
 //! use citree_index::container::{FACTS, Sections, Writer};
@@ -37,6 +37,7 @@
 
 mod header;
 mod map;
+mod seal;
 mod sections;
 mod truncation;
 mod writer;
@@ -45,7 +46,7 @@ pub use header::{FACTS, OLDEST, VERSION};
 pub use map::{Plain, View};
 pub use sections::Sections;
 pub use truncation::{OnTruncation, check_mapped, on_truncation};
-pub use writer::{Section, Writer, sync_folder};
+pub use writer::{Section, Writer, create_folder, sync_folder};
 
 pub(crate) use header::Remedies;
 

@@ -16,7 +16,7 @@ use std::{
 };
 
 use crate::{
-    container::sync_folder,
+    container::{create_folder, sync_folder},
     error::{Error, IoContext, REMEDIES, Result},
     state::State,
 };
@@ -60,7 +60,7 @@ impl Drop for Lock {
 impl Draft {
     /// Takes the writer's lock and removes what crashed builds left.
     pub(crate) fn begin(folder: &Path) -> Result<Self> {
-        fs::create_dir_all(folder).at("create", folder)?;
+        create_folder(folder)?;
         let path = folder.join("LOCK");
         let lock = OpenOptions::new().create(true).truncate(false).write(true).open(&path).at("open", &path)?;
         match lock.try_lock() {
@@ -72,9 +72,9 @@ impl Draft {
         for entry in fs::read_dir(folder).at("read", folder)? {
             let name = entry.at("read", folder)?.file_name().to_string_lossy().into_owned();
             // A crash can leave a segment whose generation was never published. Its number is not used again.
-            let number = name.strip_prefix("gen-").or(name.strip_prefix("seg-"));
-            newest = newest.max(number.and_then(|number| number.parse().ok()).unwrap_or(0));
-            if name.starts_with("new-") {
+            newest = newest.max(number(&name, &["gen-", "seg-"]).unwrap_or(0));
+            // What others put there stays.
+            if number(&name, &["new-"]).is_some() {
                 let left = folder.join(name);
                 fs::remove_dir_all(&left).at("remove", &left)?;
             }
@@ -137,6 +137,7 @@ impl Draft {
             .flatten()
             .flatten()
             .map(|entry| entry.file_name().to_string_lossy().into_owned())
+            .filter(|name| number(name, &["gen-", "seg-"]).is_some())
             .collect();
         let mut kept: HashSet<String> = HashSet::from([current.to_owned()]);
         let mut before = State::read(&self.folder, self.number).ok().and_then(|state| state.before);
@@ -183,6 +184,12 @@ impl Drop for Draft {
     }
 }
 
+/// The number in a name with one of these beginnings. `None` for names that no build gives: ids of records leave 32 bits.
+fn number(name: &str, beginnings: &[&str]) -> Option<u64> {
+    let digits = beginnings.iter().find_map(|beginning| name.strip_prefix(beginning))?;
+    digits.parse().ok().filter(|number| *number < u64::from(u32::MAX))
+}
+
 /// The name of the folder of a generation.
 pub(crate) fn name(number: u64) -> String {
     format!("gen-{number:06}")
@@ -218,11 +225,11 @@ pub(crate) fn current(folder: &Path) -> Result<(u64, Lock)> {
 /// The name and the number of the current generation.
 pub(crate) fn pointer(folder: &Path) -> Result<(String, u64)> {
     let pointer = folder.join(POINTER);
-    let name = match fs::read_to_string(&pointer) {
+    let name = match fs::read(&pointer) {
         Err(error) if error.kind() == ErrorKind::NotFound => {
             return Err(Error::Missing { path: folder.to_owned(), remedy: BUILD });
         }
-        name => name.at("read", &pointer)?.trim_end().to_owned(),
+        name => String::from_utf8_lossy(&name.at("read", &pointer)?).trim_end().to_owned(),
     };
     match name.strip_prefix("gen-").and_then(|number| number.parse().ok()) {
         Some(number) => Ok((name, number)),

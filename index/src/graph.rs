@@ -7,7 +7,7 @@
 
 use std::ops::{Deref, Range};
 
-use crate::rows::NONE;
+use crate::{container::View, rows::NONE};
 
 /// Most layers above the base.
 pub(crate) const LAYERS: usize = 8;
@@ -26,6 +26,29 @@ pub(crate) struct Graph<S> {
     pub(crate) ranges: Vec<Range<usize>>,
 }
 
+/// Where a graph has its numbers.
+pub(crate) trait Stored: Deref<Target = [u32]> {
+    /// All numbers, compared with no checksum.
+    fn raw(&self) -> &[u32] {
+        self
+    }
+
+    /// Compares numbers that were read with their checksums.
+    fn compare(&self, _: Range<usize>) {}
+}
+
+impl Stored for Vec<u32> {}
+
+impl Stored for View<u32> {
+    fn raw(&self) -> &[u32] {
+        self.raw()
+    }
+
+    fn compare(&self, range: Range<usize>) {
+        self.compare(range);
+    }
+}
+
 /// One layer of a graph.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Layer<'a> {
@@ -34,14 +57,21 @@ pub(crate) struct Layer<'a> {
     degree: usize,
 }
 
-impl<S: Deref<Target = [u32]>> Graph<S> {
+impl<S: Stored> Graph<S> {
+    /// A layer. The base is large, so whoever follows links in it calls [`Graph::compare`] after that.
     pub(crate) fn layer(&self, level: usize) -> Layer<'_> {
         if level == 0 {
-            return Layer { members: None, links: &self.base, degree: 2 * self.degree };
+            return Layer { members: None, links: self.base.raw(), degree: 2 * self.degree };
         }
         let range = self.ranges.get(level - 1).cloned().unwrap_or_default();
         let links = self.upper.get(range.start * self.degree..range.end * self.degree).unwrap_or_default();
         Layer { members: Some(self.members.get(range).unwrap_or_default()), links, degree: self.degree }
+    }
+
+    /// Compares the links of nodes in the base layer with their checksums.
+    pub(crate) fn compare(&self, nodes: &[u32]) {
+        let blocks = nodes.iter().filter_map(|node| self.layer(0).block(*node));
+        blocks.for_each(|block| self.base.compare(block));
     }
 
     /// Those of `nodes` that no path from the entry reaches in the base layer.

@@ -57,7 +57,7 @@ impl Groups {
     /// The group of a record. `None` if there is no such grouping or record, or if the file is damaged here.
     pub(crate) fn get(&self, grouping: usize, record: u32) -> Option<u32> {
         let count = self.counts.get(grouping)?;
-        self.of_records.get(record as usize * self.counts.len() + grouping).copied().filter(|group| group < count)
+        self.of_records.value(record as usize * self.counts.len() + grouping).filter(|group| group < count)
     }
 
     /// The position of a grouping's groups among those of all groupings.

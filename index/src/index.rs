@@ -6,6 +6,7 @@ use std::{
 };
 
 use crate::{
+    container::Sections,
     contrasts::Contrasts,
     error::{Error, Result},
     generation::{self, Lock},
@@ -79,7 +80,34 @@ impl Index {
         let (generation, lock) = generation::current(&folder)?;
         let state = State::read(&folder, generation)?;
         let segments = Segments::open(&folder, &state)?;
-        Ok(Self { folder, generation, state, segments, _lock: lock })
+        let index = Self { folder, generation, state, segments, _lock: lock };
+        index.intact()?;
+        Ok(index)
+    }
+
+    /// Whether everything that was read so far is as its checksums say. What is read is compared at the first time: a section
+    /// as a whole, or the pages of a large one. Searches and all that returns a `Result` ask this themselves. Ask it after
+    /// other calls, such as [`Index::record`] or [`Space::row`], which return damaged values as they are. It costs next to
+    /// nothing.
+    ///
+    /// ```
+    #[doc = include_str!("../doc/small_index.md")]
+    /// let file = folder.join("gen-000001/heads");
+    /// let mut bytes = std::fs::read(&file).expect("the rows of the first space");
+    /// bytes[1024 + 3] ^= 0x80; // the sign of the first number
+    /// std::fs::write(&file, bytes).expect("a damaged copy");
+    ///
+    /// let index = Index::open(folder)?;
+    /// assert!(index.intact().is_ok(), "no row was read");
+    /// assert!(index.spaces()[0].nearest(&[1.0, 0.0]).run().is_err());
+    /// assert!(index.intact().is_err());
+    /// # Ok::<(), citree_index::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Damaged`] for the first difference.
+    pub fn intact(&self) -> Result<()> {
+        self.segments.all.iter().try_for_each(|segment| segment.files().try_for_each(Sections::intact))
     }
 
     /// The number of the generation that is current now. It can be newer than an open one. Opens no index file, so it is

@@ -49,7 +49,7 @@ impl LookupWriter {
 /// A `lookup` file, mapped.
 #[derive(Debug)]
 pub(crate) struct Lookup {
-    file: Sections,
+    pub(crate) file: Sections,
     hashes: View<u64>,
     sources: View<u32>,
     ids: [View<u64>; 2],

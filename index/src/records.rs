@@ -183,7 +183,7 @@ impl Records {
 
     #[inline]
     pub(crate) fn get(&self, number: u32) -> Option<Record> {
-        let record = self.records.get(number as usize * 4..number as usize * 4 + 4)?;
+        let record = self.records.part(number as usize * 4..number as usize * 4 + 4)?;
         Some(Record { source: record[0], class: record[3], payload: [record[1], record[2]] })
     }
 
@@ -197,9 +197,9 @@ impl Records {
     }
 
     pub(crate) fn source(&self, number: u32) -> Option<&[u8]> {
-        let end = *self.ends.get(number as usize)?;
-        let start = if number == 0 { 0 } else { *self.ends.get(number as usize - 1)? };
-        self.bytes.get(usize::try_from(start).ok()?..usize::try_from(end).ok()?)
+        let end = self.ends.value(number as usize)?;
+        let start = if number == 0 { 0 } else { self.ends.value(number as usize - 1)? };
+        self.bytes.part(usize::try_from(start).ok()?..usize::try_from(end).ok()?)
     }
 
     /// The records of some sources, ascending. `sources` ascends too.

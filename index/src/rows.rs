@@ -44,7 +44,7 @@ impl Rows {
 
     pub(crate) fn get(&self, number: u32) -> Option<&[f32]> {
         let start = number as usize * self.dims;
-        self.values.get(start..start + self.dims)
+        self.values.part(start..start + self.dims)
     }
 
     pub(crate) fn similarity(&self, row: &[f32], number: u32) -> f32 {
@@ -54,8 +54,7 @@ impl Rows {
     /// This row and the equal rows after it. A number that does not ascend ends the list, so a damaged file cannot make
     /// it endless.
     pub(crate) fn chain(&self, number: u32) -> impl Iterator<Item = u32> + '_ {
-        let next =
-            |number: &u32| self.twins.get(*number as usize).copied().filter(|next| next > number && *next != NONE);
+        let next = |number: &u32| self.twins.value(*number as usize).filter(|next| next > number && *next != NONE);
         std::iter::successors(Some(number), next)
     }
 }

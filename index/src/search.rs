@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use crate::{
     error::Result,
     exact::{Search, scan},
-    graph::Graph,
+    graph::{Graph, Stored},
     rows::{Hit, NONE, Rows, comparable},
     segment_space::SegmentSpace,
     simd::prefetch,
@@ -101,7 +101,7 @@ impl<'a> Nearest<'a> {
     /// Runs the search.
     ///
     /// # Errors
-    /// If the row does not fit the space.
+    /// If the row does not fit the space, or the index is damaged where the search read it.
     pub fn run(self) -> Result<Answer> {
         comparable(self.row, self.space.dims())?;
         let mut all = Answer::none();
@@ -110,6 +110,7 @@ impl<'a> Nearest<'a> {
             let found = search.globally(search.by_walk().unwrap_or_else(|| search.by_scan()));
             all = merged(all, found, self.count);
         }
+        self.space.intact()?;
         Ok(all)
     }
 }
@@ -255,14 +256,16 @@ pub(crate) fn run_part(space: &Space, at: usize, searches: &[Nearest<'_>], floor
         };
         answers.into_iter().map(fill).collect::<Vec<_>>()
     });
-    Ok(answers.collect())
+    let answers = answers.collect();
+    space.intact()?;
+    Ok(answers)
 }
 
 /// Walks the graph, then computes the similarities of the rows that can be among the best. `None` if the filter rejects so
 /// many rows that a scan is cheaper.
 pub(crate) fn propose(
     rows: &Rows,
-    graph: &Graph<impl std::ops::Deref<Target = [u32]>>,
+    graph: &Graph<impl Stored>,
     row: &[f32],
     count: usize,
     effort: usize,
@@ -274,6 +277,9 @@ pub(crate) fn propose(
     let effort = effort.max(count + count / 2);
     let any = |node| rows.chain(node).any(passes);
     walk(graph.layer(0), &rows.compact, &query, &[start], effort, any, scratch).then_some(())?;
+    // After the walk, whose inner loop is too short for it.
+    rows.compact.compare(&scratch.read);
+    graph.compare(&scratch.followed);
     let mut hits: Vec<Hit> = Vec::with_capacity(count + 1);
     let candidates = || scratch.pool.iter().filter(|candidate| candidate.passes);
     candidates().take(count).for_each(|candidate| prefetch(rows.get(candidate.id).unwrap_or_default()));

@@ -68,6 +68,14 @@ impl Segment {
         Ok(Self { manifest, manifest_file, records, spaces, contrasts, lookup, keys: OnceLock::new() })
     }
 
+    /// Its files.
+    pub(crate) fn files(&self) -> impl Iterator<Item = &Sections> {
+        let own = [&self.manifest_file, &self.records.file].into_iter();
+        let spaces = self.spaces.iter().map(|space| &space.file);
+        let contrasts = self.contrasts.iter().flat_map(|contrasts| [&contrasts.records.file, &contrasts.space.file]);
+        own.chain(spaces).chain(contrasts).chain(self.lookup.iter().map(|lookup| &lookup.file))
+    }
+
     /// The places of the sources with this key, removed ones included.
     pub(crate) fn sources_of(&self, key: &[u8], key_of: KeyOf) -> Vec<u32> {
         let source = |place: u32| self.records.source(place).unwrap_or_default();

@@ -108,7 +108,7 @@ impl SegmentSpace {
     /// The sums of the rows of each group of a grouping, group after group. Empty if there is no such grouping.
     pub(crate) fn group_sums(&self, grouping: usize) -> &[f32] {
         let range = self.records.groups.range(grouping).unwrap_or_default();
-        self.group_sums.get(range.start * self.dims()..range.end * self.dims()).unwrap_or_default()
+        self.group_sums.part(range.start * self.dims()..range.end * self.dims()).unwrap_or_default()
     }
 
     /// Runs a search with the buffers of an earlier one, or with new buffers if all are in use.

@@ -30,6 +30,7 @@ pub(crate) fn similarities(space: &Space, queries: &[f32], range: Range<u32>) ->
         let pieces = out.chunks_mut(range.len()).map(|own| &mut own[first..first + run.places.len()]).collect();
         of_places(&space.parts()[run.part].space.rows, queries, run.places, pieces);
     }
+    space.intact()?;
     Ok(out)
 }
 
@@ -67,7 +68,7 @@ fn of_places(rows: &Rows, queries: &[f32], range: Range<usize>, outs: Vec<&mut [
     pieces.into_par_iter().enumerate().for_each(|(i, pieces)| {
         for (query, piece) in queries.chunks_exact(dims).zip(pieces) {
             let first = (range.start + i * block) * dims;
-            let stored = rows.values.get(first..first + piece.len() * dims).unwrap_or_default();
+            let stored = rows.values.part(first..first + piece.len() * dims).unwrap_or_default();
             rows.compact.kernel.similarities(query, stored, piece);
         }
     });

@@ -52,6 +52,15 @@ impl Space {
         &self.parts
     }
 
+    /// Whether everything that was read so far is as its checksums say, as [`Index::intact`](crate::Index::intact) says of
+    /// the whole index.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`](crate::Error::Damaged) for the first difference.
+    pub fn intact(&self) -> Result<()> {
+        self.parts.iter().try_for_each(|part| part.space.file.intact().and_then(|()| part.space.records.file.intact()))
+    }
+
     /// Begins a search for the records whose rows are nearest to `row`. [`Nearest::run`] runs it.
     ///
     /// The row can be any finite vector with a norm of at most 10¹⁵. The graph of a cosine space is built and its recall
@@ -90,7 +99,7 @@ impl Space {
     /// ```
     ///
     /// # Errors
-    /// If a row does not fit the space.
+    /// If a row does not fit the space, or the index is damaged where the searches read it.
     pub fn nearest_many<'a>(
         &'a self,
         rows: &'a [f32],
@@ -112,7 +121,7 @@ impl Space {
     /// then those of the second, and so on. Each has the same bits as [`Space::similarity`].
     ///
     /// # Errors
-    /// If a row does not fit the space, or the numbers do not fit into memory.
+    /// If a row does not fit the space, the numbers do not fit into memory, or the index is damaged there.
     pub fn similarities(&self, rows: &[f32], range: Range<u32>) -> Result<Vec<f32>> {
         self.whole(rows)?;
         rows.chunks_exact(self.dims()).try_for_each(|row| comparable(row, self.dims()).map(drop))?;
@@ -125,7 +134,7 @@ impl Space {
     /// others by estimates from compact rows; [`Density`] has the bounds of the true sum.
     ///
     /// # Errors
-    /// If a row does not fit the space.
+    /// If a row does not fit the space, or the index is damaged.
     pub fn densities(&self, rows: &[f32], temperature: f32) -> Result<Vec<Vec<Density>>> {
         /// Records of each segment that count exactly.
         const NEAR: usize = 64;
@@ -152,6 +161,7 @@ impl Space {
                 all.iter_mut().zip(found).for_each(|(all, found)| *all = all.plus(found));
             }
         }
+        self.intact()?;
         Ok(all)
     }
 
@@ -184,7 +194,7 @@ impl Space {
             let removed = self.numbers.removed(at).iter().map(|place| *place as usize);
             let mut start = 0;
             for end in removed.chain([rows.count()]) {
-                runs.extend(rows.values.get(start * dims..end * dims).filter(|run| !run.is_empty()));
+                runs.extend(rows.values.part(start * dims..end * dims).filter(|run| !run.is_empty()));
                 start = end + 1;
             }
         }

@@ -2,7 +2,7 @@
 
 use crate::{
     compact::{Compact, Query},
-    graph::{Graph, Layer},
+    graph::{Graph, Layer, Stored},
     simd::prefetch,
 };
 
@@ -26,6 +26,9 @@ pub(crate) struct Scratch {
     /// The best rows so far, most similar first.
     pub(crate) pool: Vec<Candidate>,
     fresh: Vec<u32>,
+    /// The rows whose compact form was read since this was emptied, and the nodes of the base whose links were followed.
+    pub(crate) read: Vec<u32>,
+    pub(crate) followed: Vec<u32>,
     products: Vec<i32>,
     estimates: Vec<f32>,
 }
@@ -42,6 +45,7 @@ impl Scratch {
 
     /// Estimates for the rows in `fresh`.
     fn estimate(&mut self, compact: &Compact, query: &Query) {
+        self.read.extend_from_slice(&self.fresh);
         self.products.resize(self.fresh.len(), 0);
         self.estimates.resize(self.fresh.len(), 0.0);
         compact.estimates(query, &self.fresh, &mut self.products, &mut self.estimates);
@@ -70,13 +74,15 @@ impl Scratch {
 }
 
 /// Descends greedily from the top layer to the one above `level`. Returns the most similar row it reaches.
-pub(crate) fn descend<S: std::ops::Deref<Target = [u32]>>(
-    graph: &Graph<S>,
+pub(crate) fn descend(
+    graph: &Graph<impl Stored>,
     compact: &Compact,
     query: &Query,
     level: usize,
     scratch: &mut Scratch,
 ) -> u32 {
+    scratch.read.clear();
+    scratch.read.push(graph.entry);
     let mut best = graph.entry;
     let mut products = [0];
     let mut highest = [f32::NEG_INFINITY];
@@ -116,6 +122,7 @@ pub(crate) fn walk(
 ) -> bool {
     let count = compact.count();
     scratch.reset(count);
+    scratch.followed.clear();
     scratch.take(starts, count);
     let (mut passing, mut next) = (0, 0);
     loop {
@@ -143,6 +150,7 @@ pub(crate) fn walk(
         }
         let Some(candidate) = scratch.pool.get_mut(next) else { return true };
         candidate.followed = true;
+        scratch.followed.push(candidate.id);
         let links = layer.links(candidate.id);
         if let Some(second) = scratch.pool.get(next + 1) {
             prefetch(layer.links(second.id));

@@ -28,7 +28,9 @@ impl Engine {
         let (snapshot, task) = (self.snapshot(), space(name)?);
         run(py, snapshot.threads, |_| {
             let edges = snapshot.bundle.index()?;
-            Ok((0..edges.space(task).runs().len()).map(|run| Rows::new(edges.clone(), task, run)).collect())
+            let runs = edges.space(task).runs().len();
+            edges.space(task).intact().map_err(Error::from)?;
+            Ok((0..runs).map(|run| Rows::new(edges.clone(), task, run)).collect())
         })
     }
 

@@ -153,12 +153,9 @@ impl Explainer {
         found.sort_by(|(a, _), (b, _)| b.score.total_cmp(&a.score));
         let all = found.len();
         found.truncate(options.top);
-        Ok(Audit {
-            findings: detail::findings(&judge, &same_words, &found)?,
-            judged: judged.count,
-            found: all,
-            labels: self.parser().labels().to_vec(),
-        })
+        let findings = detail::findings(&judge, &same_words, &found)?;
+        edges.intact()?;
+        Ok(Audit { findings, judged: judged.count, found: all, labels: self.parser().labels().to_vec() })
     }
 }
 

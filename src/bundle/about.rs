@@ -1,8 +1,8 @@
 //! When a bundle was trained, by which version of citree, on how much data, and its scores on the dev set.
 
 use super::Layout;
-use crate::error::Result;
-use crate::files::{to_json, write_atomically};
+use crate::error::{Error, Result};
+use crate::files::{Sealed, to_json};
 use serde::{Deserialize, Serialize};
 
 /// Facts that training records in a bundle. Bundles from before citree 0.1 have none.
@@ -32,13 +32,20 @@ pub(crate) struct DevScores {
 }
 
 impl About {
-    /// Reads the record; `None` if it is missing or in an unknown format.
-    pub(crate) fn read(layout: &Layout) -> Option<Self> {
-        serde_json::from_str(&std::fs::read_to_string(layout.about()).ok()?).ok()
+    /// Reads the record; `None` if there is none.
+    pub(crate) fn read(layout: &Layout) -> Result<Option<Self>> {
+        const REMEDY: &str = "restore the file from a copy, or remove it";
+        let path = layout.about();
+        let text = match Sealed::JSON.read(&path, REMEDY) {
+            Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            text => text?,
+        };
+        let unfit = |error: serde_json::Error| Error::unfit(&path, "what training noted", &error.to_string(), REMEDY);
+        serde_json::from_str(&text).map(Some).map_err(unfit)
     }
 
     /// Writes the record into a bundle.
     pub(crate) fn write(&self, layout: &Layout) -> Result<()> {
-        write_atomically(&layout.about(), to_json("what training noted", self)?.as_bytes())
+        Sealed::JSON.write(&layout.about(), &to_json("what training noted", self)?)
     }
 }

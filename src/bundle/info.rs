@@ -39,7 +39,7 @@ impl Bundle {
             parameters += trained.parameters.iter().map(|(_, var)| var.elem_count()).sum::<usize>();
         }
         Ok(Info {
-            training: About::read(layout).map_or(Value::Null, |about| training(&about)),
+            training: About::read(layout)?.map_or(Value::Null, |about| training(&about)),
             rules: rules(self.rules()),
             model: json!({
                 "system": model.config.system.to_string(),

@@ -77,8 +77,13 @@ impl Layout {
         self.folder.join("rules.json")
     }
 
-    /// Refuses a folder without a model.
+    /// Refuses a folder without a model, and one whose training is not finished: until its end, what the bundle decides by
+    /// can be missing.
     pub(crate) fn require_model(&self) -> Result<()> {
+        if self.is_interrupted() {
+            let remedy = "wait for it, or finish an interrupted training with `citree train … --resume`";
+            return Err(Error::unfit(&self.folder, "a trained bundle", "a training that is not finished", remedy));
+        }
         if self.model_files().config.is_file() {
             return Ok(());
         }

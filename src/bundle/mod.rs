@@ -166,10 +166,7 @@ impl Bundle {
                 path: self.path().to_path_buf(),
                 expected: "an index of training edges".to_string(),
                 found: "none".to_string(),
-                remedy: match self.layout().is_interrupted() {
-                    true => "finish the interrupted training with `citree train … --resume`".to_string(),
-                    false => format!("build it with `citree index {} --treebank TRAIN.conllu`", self.path().display()),
-                },
+                remedy: format!("build it with `citree index {} --treebank TRAIN.conllu`", self.path().display()),
             },
             other => other,
         })?;

@@ -2,11 +2,13 @@
 
 use super::Layout;
 use crate::error::{Error, Result};
-use crate::files::{to_json, write_atomically};
+use crate::files::{Sealed, to_json};
 use crate::rule::Rule;
 use crate::softmax::Softmax;
 use crate::task::Task;
 use serde::{Deserialize, Serialize};
+
+const REMEDY: &str = "restore the file, or run `citree calibrate`";
 
 /// The rule of a bundle, and what was measured of it and of others.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -63,14 +65,13 @@ impl MeasuredRules {
     /// Reads the record of a bundle. One without a record decides by the sum rule.
     pub(crate) fn read(layout: &Layout) -> Result<Self> {
         let path = layout.rules();
-        let text = match std::fs::read_to_string(&path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Self::default()),
-            Err(error) => return Err(Error::io(&path)(error)),
+        let text = match Sealed::JSON.read(&path, REMEDY) {
+            Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
+                return Ok(Self::default());
+            }
+            text => text?,
         };
-        let unfit = |found: String| {
-            Error::unfit(&path, "what was measured of rules", &found, "restore the file, or run `citree calibrate`")
-        };
+        let unfit = |found: String| Error::unfit(&path, "what was measured of rules", &found, REMEDY);
         let read: Self = serde_json::from_str(&text).map_err(|error| unfit(error.to_string()))?;
         match read.measured.iter().all(|of| of.heads.softmax.is_valid() && of.labels.softmax.is_valid()) {
             true => Ok(read),
@@ -80,6 +81,6 @@ impl MeasuredRules {
 
     /// Writes the record into a bundle.
     pub(crate) fn write(&self, layout: &Layout) -> Result<()> {
-        write_atomically(&layout.rules(), to_json("what was measured of rules", self)?.as_bytes())
+        Sealed::JSON.write(&layout.rules(), &to_json("what was measured of rules", self)?)
     }
 }

@@ -29,8 +29,9 @@ pub(super) struct Recipe {
     /// Frozen word vectors to start from: fastText .vec or GloVe .txt, gzipped or not
     #[arg(long, value_name = "FILE", help_heading = "Pretrained input")]
     word_vectors: Option<PathBuf>,
-    /// The folder of a transformer to start from, as Hugging Face's tools write it: BERT, RoBERTa, XLM-R, MPNet, ALBERT,
-    /// DistilBERT, ELECTRA, ModernBERT, DeBERTa-v3
+    /// The folder of a transformer to start from, as Hugging Face's tools write it, or a model that `citree fetch encoder`
+    /// or another tool has downloaded, ORG/NAME: BERT, RoBERTa, XLM-R, MPNet, ALBERT, DistilBERT, ELECTRA, ModernBERT,
+    /// DeBERTa-v3
     #[arg(long, visible_alias = "bert", value_name = "DIR", help_heading = "Pretrained input")]
     encoder: Option<PathBuf>,
     /// Which layers of it to read: last, as the paper; mix, a learnt mix of all
@@ -82,9 +83,10 @@ impl Recipe {
         interrupted: &(dyn Fn() -> bool + Sync),
         device: &Device,
     ) -> anyhow::Result<Pretrained> {
+        let encoder = self.encoder.as_deref().map(crate::find_encoder).transpose()?;
         let sources = Sources {
             word_vectors: self.word_vectors.as_deref(),
-            encoder: self.encoder.as_deref(),
+            encoder: encoder.as_deref(),
             encoder_by_reference: self.encoder_by_reference,
         };
         let bar = step_bar()?;

@@ -151,7 +151,7 @@ fn configuration(args: &Args) -> anyhow::Result<Config> {
 /// The scores of the finished model on the dev set, both ways of decoding, and how much was indexed.
 pub(super) fn report(layout: &Layout) -> anyhow::Result<()> {
     let mut stderr = std::io::stderr().lock();
-    let Some(about) = About::read(layout) else { return Ok(()) };
+    let Some(about) = About::read(layout)? else { return Ok(()) };
     for scores in &about.dev {
         writeln!(
             stderr,

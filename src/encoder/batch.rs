@@ -103,7 +103,9 @@ impl Batch {
                     }
                     Ok(Tensor::from_vec(values, (count, dims), device)?)
                 };
-                (0..features.layers()).map(layer).collect::<Result<_>>()?
+                let states = (0..features.layers()).map(layer).collect::<Result<_>>()?;
+                features.intact()?;
+                states
             }
         };
         Ok(self.frozen.get_or_init(|| states).clone())

@@ -163,6 +163,7 @@ fn known_vectors(vectors: &WordVectors, batch: &Batch, device: &Device) -> Resul
             vectors.read(row, out);
         }
     }
+    vectors.intact()?;
     Ok(Tensor::from_vec(values, (batch.vectors.len(), dims), device)?)
 }
 

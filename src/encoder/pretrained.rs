@@ -78,7 +78,9 @@ impl Pretrained {
             }
             Ok(numbered)
         };
-        sentences.par_iter().enumerate().map(number).collect()
+        let numbered = sentences.par_iter().enumerate().map(number).collect();
+        self.vectors.as_ref().map_or(Ok(()), |vectors| vectors.intact())?;
+        numbered
     }
 
     /// Adds the fingerprints of the pretrained input to a hash. Without pretrained input the hash is unchanged.

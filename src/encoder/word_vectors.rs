@@ -87,9 +87,15 @@ impl WordVectors {
     pub(crate) fn read(&self, row: u32, out: &mut [f32]) {
         assert_eq!(out.len(), self.dims, "room for one row");
         let row = row as usize;
-        let scale = (f64::from(self.content.scales[row]) * self.factor) as f32;
-        let codes = &self.content.codes[row * self.dims..(row + 1) * self.dims];
+        let scale = self.content.scales.value(row).expect("a row of `find`");
+        let scale = (f64::from(scale) * self.factor) as f32;
+        let codes = self.content.codes.part(row * self.dims..(row + 1) * self.dims).expect("a row of `find`");
         out.iter_mut().zip(codes).for_each(|(out, &code)| *out = f32::from(code) * scale);
+    }
+
+    /// Refuses a table of which something that was read so far differs from its checksum.
+    pub(crate) fn intact(&self) -> Result<()> {
+        self.file.intact().map_err(in_bundle)
     }
 
     /// Verifies the checksums, the order of words, the row numbers and the fingerprint. Reads the whole file.

@@ -45,6 +45,12 @@ impl TrainingEdges {
         })
     }
 
+    /// Refuses an index of which something that was read so far differs from its checksum. Ask this before you use what was
+    /// computed from training edges.
+    pub(crate) fn intact(&self) -> Result<()> {
+        Ok(self.index.intact()?)
+    }
+
     /// The current generation of an index folder, which can be newer than an open one.
     #[cfg(feature = "serve")]
     pub(crate) fn current_generation(folder: &Path) -> Result<u64> {
@@ -97,6 +103,7 @@ impl TrainingEdges {
             EdgeId::Accepted(number) => self.index.id(number),
             EdgeId::Rejected(number) => self.index.contrast_id(number),
         };
+        self.intact()?;
         id.ok_or_else(|| self.damaged(format!("no edge {edge:?}")))
     }
 
@@ -137,6 +144,7 @@ impl TrainingEdges {
                 record.map(|(sentence, [dependent, head])| (sentence, dependent, head))
             }
         };
+        self.intact()?;
         found.ok_or_else(|| self.damaged(format!("no edge {edge:?}")))
     }
 
@@ -164,7 +172,9 @@ impl TrainingEdges {
 
     /// An edge and its sentence.
     pub fn edge(&self, edge: u32) -> Result<(Edge, TrainingSentence<'_>)> {
-        let record = self.record(edge).ok_or_else(|| self.damaged(format!("no edge {edge}")))?;
+        let record = self.record(edge);
+        self.intact()?;
+        let record = record.ok_or_else(|| self.damaged(format!("no edge {edge}")))?;
         let sentence = self.sentence(record.sentence)?;
         let words = sentence.words.len() as u32;
         if record.dependent == 0 || record.dependent > words || record.head > words {
@@ -176,6 +186,7 @@ impl TrainingEdges {
     /// A sentence by its number.
     pub fn sentence(&self, number: u32) -> Result<TrainingSentence<'_>> {
         let bytes = self.index.source(number).and_then(TrainingSentence::decode);
+        self.intact()?;
         bytes.ok_or_else(|| self.damaged(format!("no sentence {number}")))
     }
 
@@ -241,7 +252,7 @@ impl TrainingEdges {
     }
 
     fn merged(&self, grouping: Grouping) -> &MergedGroups {
-        // Unreadable names are treated as missing; `verify` reports such damage.
+        // Unreadable names are treated as missing. Their checksum was compared, so they were written like that.
         let read = |bytes: &[u8]| serde_json::from_slice(bytes).unwrap_or_default();
         let names = || self.names.get_or_init(|| self.index.attachments().map(read).collect());
         self.groups[grouping.place()].get_or_init(|| MergedGroups::of(&self.index, names(), grouping))

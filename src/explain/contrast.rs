@@ -75,6 +75,7 @@ impl Explainer {
             None => None,
             Some(asked) => self.label_contrast(analysis, dependent, head, asked, count)?,
         };
+        self.edges().intact()?;
         Ok(WhyNot { dependent, head: head_contrast, label: label_contrast })
     }
 

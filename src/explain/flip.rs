@@ -105,6 +105,7 @@ impl Explainer {
         let label = self.smallest_flip(analysis, &labelling, &budgets[1])?;
         let named = ["head", "label"].into_iter().zip(&budgets);
         let ended_early = named.filter(|(_, budget)| budget.is_spent()).map(|(name, _)| name).collect();
+        self.edges().intact()?;
         Ok(Flip { dependent, head, label, forced, ended_early })
     }
 

@@ -74,6 +74,7 @@ impl Explainer {
         for (edge, answer) in edges.iter_mut().flatten().zip(&mut answers) {
             (edge.hits, edge.exact) = (answer.hits, answer.exact);
         }
+        self.edges().intact()?;
         Ok(edges)
     }
 

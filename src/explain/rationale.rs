@@ -180,6 +180,7 @@ impl Explainer {
                 });
             }
         }
+        self.edges().intact()?;
         Ok(Explanation { edges, ..self.unexplained(sentence, analysis) })
     }
 

@@ -118,6 +118,7 @@ impl Explainer {
                 parts.entry(group).or_default()[place] += part;
             }
         }
+        self.edges().intact()?;
         if let By::Prefix(2..) | By::Treebank = by {
             return self.named(by, self.by_sentence(by, parts)?, rival.is_some(), |name| Ok(name.clone()));
         }

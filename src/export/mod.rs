@@ -65,7 +65,9 @@ impl<'a> Export<'a> {
     }
 
     fn row(&self, number: u32) -> Result<&'a [f32]> {
-        self.space.row(number).ok_or_else(|| self.edges.damaged(format!("no row of edge {number}")))
+        let row = self.space.row(number);
+        self.edges.intact()?;
+        row.ok_or_else(|| self.edges.damaged(format!("no row of edge {number}")))
     }
 
     /// All numbers, telling the progress.

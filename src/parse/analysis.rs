@@ -66,6 +66,7 @@ impl Parser {
             self.decide_labels(&mut analysis)?;
         }
         self.judge(&mut analysis);
+        self.intact()?;
         Ok(analysis)
     }
 

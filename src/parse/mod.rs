@@ -136,6 +136,7 @@ impl Parser {
             _ => [model.heads.scorer(aggregate, device)?, model.labels.scorer(aggregate, device)?],
         };
         let [heads, labels] = scorers;
+        evidence.as_ref().map_or(Ok(()), |evidence| evidence.edges().intact())?;
         let factor = match system.similarity {
             Similarity::Cosine => model.config.scale,
             Similarity::Dot => 1.0,
@@ -233,6 +234,11 @@ impl Parser {
         let analyses = self.analyse_by_sums(sentences)?;
         let decide = |analysis: Option<Analysis>| analysis.map(|analysis| self.decide(analysis)).transpose();
         analyses.into_par_iter().map(decide).collect()
+    }
+
+    /// Refuses training edges of which something that was read so far differs from its checksum.
+    fn intact(&self) -> Result<()> {
+        self.evidence.as_ref().map_or(Ok(()), |evidence| evidence.edges().intact())
     }
 
     /// The scorer of one of the two tasks.

@@ -149,8 +149,9 @@ impl Compute {
             Ok(analyses) => analyses,
             // A single request gets the error. After an error in a batch, the engine retries each request alone.
             Err(error) => {
+                let problem = || if check_mapped().is_ok() { error.into() } else { Problem::damaged() };
                 return if let [_] = requests {
-                    done(0, Err(error.into()))
+                    done(0, Err(problem()))
                 };
             }
         };

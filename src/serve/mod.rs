@@ -49,6 +49,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
 use changes::Changes;
+use citree_index::container::check_mapped;
 use client::Client;
 use compute::{Compute, QueuedRequest};
 use engine::Engine;
@@ -298,7 +299,16 @@ fn router(app: App) -> Router {
 /// load may get no other.
 fn keep_looking(app: &App, on_event: &impl Fn(Event), end: &mpsc::Receiver<()>) {
     let mut told = app.snapshot();
+    let mut damage = None;
     while let Err(mpsc::RecvTimeoutError::Timeout) = end.recv_timeout(LOOK) {
+        // Opening it again can succeed, because rows are compared with their checksums only when they are read.
+        if let Err(error) = check_mapped()
+            && damage.as_ref() != Some(&error.to_string())
+        {
+            let (generation, reason) = (app.snapshot().generation, error.to_string());
+            damage = Some(reason.clone());
+            on_event(Event::NotSwitched { generation, reason });
+        }
         match catch_unwind(AssertUnwindSafe(|| app.0.snapshots.refresh(Instant::now()))) {
             Ok(Refreshed::Switched(generation)) => app.metrics().serving(generation),
             Ok(Refreshed::Failed { generation, reason }) => on_event(Event::NotSwitched { generation, reason }),

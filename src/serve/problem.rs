@@ -62,12 +62,12 @@ impl Problem {
         )
     }
 
-    /// A file of the served bundle was truncated while it was in use. The operator is told which.
+    /// A file of the served bundle is damaged, or was truncated while it was in use. The operator is told which.
     pub(super) fn damaged() -> Self {
         Self::new(
             StatusCode::SERVICE_UNAVAILABLE,
-            "a file of the bundle was truncated while it was served; the server answers again when its operator has restored \
-             it, or built the index again",
+            "a file of the bundle is damaged, or was truncated while it was served; the server answers again when its \
+             operator has restored it, or built the index again",
         )
     }
 
@@ -98,6 +98,7 @@ impl From<Error> for Problem {
             Error::Index(Index::NothingToUndo { remedy, .. }) => {
                 Self::new(StatusCode::CONFLICT, format!("there is no change to undo: {remedy}"))
             }
+            Error::Index(Index::Damaged { .. } | Index::Length { .. }) => Self::damaged(),
             // All other errors are about files and tensors.
             _ => Self::internal(),
         }

@@ -5,6 +5,7 @@ use crate::bundle::Layout;
 use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::files::write_atomically;
+use citree_index::container::{create_folder, sync_folder};
 use std::fs::{File, OpenOptions, TryLockError};
 use std::path::{Path, PathBuf};
 
@@ -22,7 +23,7 @@ pub(crate) struct TrainingLock {
 impl TrainingLock {
     pub(crate) fn take(layout: &Layout) -> Result<Self> {
         let path = layout.training_lock();
-        std::fs::create_dir_all(layout.folder()).map_err(Error::io(layout.folder()))?;
+        create_folder(layout.folder())?;
         let file = OpenOptions::new().create(true).truncate(false).write(true).open(&path).map_err(Error::io(&path))?;
         match file.try_lock() {
             Ok(()) => Ok(Self { file, layout: layout.clone() }),
@@ -48,7 +49,9 @@ impl Drop for TrainingLock {
 pub(super) fn end(folder: &Path) -> Result<()> {
     let config = folder.join(CONFIG);
     std::fs::remove_file(&config).map_err(Error::io(&config))?;
-    std::fs::remove_dir_all(folder).map_err(Error::io(folder))
+    std::fs::remove_dir_all(folder).map_err(Error::io(folder))?;
+    // So that the training is finished after a loss of power, too.
+    Ok(sync_folder(folder.parent().filter(|around| !around.as_os_str().is_empty()).unwrap_or(Path::new(".")))?)
 }
 
 /// Whether the folder has a run that can be resumed.
@@ -65,7 +68,7 @@ pub(super) fn begin(folder: &Path, config: &Config, data: &Data, start: impl FnO
         std::fs::remove_file(folder.join(CONFIG)).ok();
         std::fs::remove_dir_all(folder).map_err(Error::io(folder))?;
     }
-    std::fs::create_dir_all(folder).map_err(Error::io(folder))?;
+    create_folder(folder)?;
     if let Err(error) = start() {
         std::fs::remove_dir_all(folder).ok();
         return Err(error);

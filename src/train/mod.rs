@@ -35,6 +35,7 @@ use crate::files::write_atomically;
 use crate::model::{Model, Tables, Trained};
 use crate::parse::{Decode, Parser, Settings};
 use crate::treebank::{Sentence, Splits};
+use citree_index::container::create_folder;
 use std::path::{Path, PathBuf};
 
 /// Where training starts.
@@ -213,7 +214,7 @@ impl Plan<'_> {
     fn save(&self, model: Model, layout: &Layout, observer: &dyn Observer) -> Result<Model> {
         let mut complete = None;
         let folder = layout.model();
-        std::fs::create_dir_all(&folder).map_err(Error::io(&folder))?;
+        create_folder(&folder)?;
         let tell = |step| observer.indexing(step);
         evidence::build(&model, self.train, &layout.index(), evidence::REJECTED, &tell, |sums| {
             let model = match model.config.system.inference {

@@ -30,6 +30,9 @@ pub(super) struct BlockReader<R> {
     ended: bool,
 }
 
+/// The first bytes of a file that gzip compressed.
+const GZIP: [u8; 2] = [0x1f, 0x8b];
+
 enum LineEnd {
     Newline,
     File,
@@ -46,6 +49,12 @@ impl<R: BufRead> BlockReader<R> {
             return Ok(None);
         }
         let mut block = RawBlock::default();
+        if self.number == 0 && self.read.fill_buf().is_ok_and(|start| start.starts_with(&GZIP)) {
+            self.ended = true;
+            let problem = Problem::error(1, 1, "the file is compressed by gzip", "CoNLL-U is text");
+            block.problems.push(problem.remedy("unpack it first, for example with `gunzip`"));
+            return Ok(Some(block));
+        }
         let (mut size, mut too_large) = (0_usize, false);
         let mut bytes = Vec::new();
         loop {

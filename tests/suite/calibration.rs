@@ -16,7 +16,11 @@ fn trained() -> Sandbox {
 }
 
 fn rules(sandbox: &Sandbox) -> Value {
-    serde_json::from_str(&std::fs::read_to_string(sandbox.path("t.citree/rules.json")).unwrap()).unwrap()
+    let text = std::fs::read_to_string(sandbox.path("t.citree/rules.json")).unwrap();
+    let mut rules: Value = serde_json::from_str(&text).unwrap();
+    // The checksum would not be that of what tests change. Files of earlier versions have none.
+    rules.as_object_mut().unwrap().remove("blake3");
+    rules
 }
 
 fn parse(sandbox: &Sandbox, more: &[&str]) -> String {

@@ -9,6 +9,7 @@ mod browser;
 mod calibration;
 mod check_and_eval;
 mod conllu;
+mod damage;
 mod demo;
 mod evaluator_parity;
 mod evidence;

@@ -174,6 +174,9 @@ fn a_training_that_ends_while_it_builds_the_index_resumes_to_a_whole_bundle() {
     let ended = || train(&plan, &path, Start::Fresh, &mut WhileIndexing);
     assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(ended)).is_err(), "the index was built");
     assert!(path.join("training").exists(), "there is something to resume");
+    let parsed = sandbox.citree(&["parse", "run.citree", "dev.conllu"]);
+    assert_eq!(parsed.status.code(), Some(2), "an unfinished bundle answers");
+    assert!(stderr(&parsed).contains("--resume"), "{}", stderr(&parsed));
 
     let again = sandbox.citree(&sandbox.training("run.citree"));
     assert_eq!(again.status.code(), Some(2));
@@ -285,4 +288,13 @@ fn mistakes_on_the_command_line_are_errors_that_say_what_to_do() {
         assert!(stderr(&output).contains(expected), "{expected}: {}", stderr(&output));
     }
     assert!(!sandbox.path("new.citree").exists(), "a refused training leaves nothing behind");
+}
+
+#[test]
+fn a_training_without_epochs_is_refused_and_leaves_nothing() {
+    let sandbox = Sandbox::new();
+    let output = sandbox.citree(&[&sandbox.training("t.citree")[..], &["--epochs", "0"]].concat());
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("epochs is 0, but must be at least 1"), "{}", stderr(&output));
+    assert!(!sandbox.path("t.citree").exists());
 }

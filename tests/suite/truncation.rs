@@ -98,3 +98,26 @@ fn a_command_whose_index_is_truncated_says_so() {
     assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
     assert!(stderr(&output).contains("truncated while it was in use"), "{}", stderr(&output));
 }
+
+#[test]
+fn a_server_whose_rows_are_damaged_answers_503_until_they_are_restored() {
+    let sandbox = Sandbox::new();
+    sandbox.trained("t.citree");
+    let heads = sandbox.path("t.citree/index/gen-000001/heads");
+    let whole = std::fs::read(&heads).unwrap();
+    let mut damaged = whole.clone();
+    damaged[1024 + 3] ^= 0x80;
+    std::fs::write(&heads, &damaged).unwrap();
+    let server = Server::start(&sandbox, "t.citree", &[]);
+    let ask = || server.post("/v1/explain", &json!({ "text": TEXT, "rule": "knn" }));
+    for _ in 0..2 {
+        let refused = ask();
+        assert_eq!(refused.status, 503, "{refused:?}");
+        assert!(refused.body.contains("damaged"), "{refused:?}");
+        eventually("the operator is told which file", || {
+            std::fs::read_to_string(sandbox.path("stderr")).unwrap().contains("gen-000001/heads").then_some(())
+        });
+    }
+    std::fs::write(&heads, &whole).unwrap();
+    eventually("answers again", || (ask().status == 200).then_some(()));
+}

@@ -1,5 +1,7 @@
 //! Repository tasks, run as `cargo xtask NAME`.
 
+mod faults;
+mod fuzz;
 mod tidy;
 
 use std::io::Write;
@@ -12,6 +14,8 @@ const USAGE: &str = "\
 usage: cargo xtask NAME
 
   tidy           check the house rules in every file of the repository; list each violation as file:line
+  faults         let every write, sync, rename and removal of the verbs that change files fail, and check what is left
+  fuzz           run the fuzz targets
   hostile        run good clients against the server, alone and beside hostile ones
   peers train    compare the speed of training and parsing with PyTorch
   peers bert     compare the speed of BERT features with PyTorch and Hugging Face transformers
@@ -29,6 +33,8 @@ fn main() -> anyhow::Result<ExitCode> {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match arguments[..] {
         ["tidy"] => tidy::run(repository()?),
+        ["faults", ref rest @ ..] => faults::run(rest),
+        ["fuzz", ref rest @ ..] => fuzz::run(rest),
         ["hostile", ..] => peers(&arguments),
         ["peers", ref rest @ ..] => peers(rest),
         ["help" | "--help" | "-h"] => {

@@ -3,8 +3,9 @@
 //! All numbers are little-endian. The header takes the first 1,024 bytes. Sections follow, each aligned to 64 bytes, with
 //! zeros between them.
 
-use std::path::Path;
+use std::{ops::Range, path::Path};
 
+use super::seal::LARGE;
 use crate::error::{Error, Result};
 
 /// The newest version of the format that this crate writes and reads. All versions lay files out alike. The manifest of an
@@ -30,6 +31,10 @@ const ENTRY: usize = 32;
 /// Sections that the table has room for.
 pub(super) const SLOTS: usize = 27;
 
+/// The tag of the section with the checksums of the pages of large sections. Files of earlier versions of this program have
+/// none, and earlier versions ignore it.
+pub(super) const PAGES: u32 = u32::MAX;
+
 /// What errors about a file advise.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Remedies {
@@ -53,6 +58,18 @@ pub(super) struct Entry {
     pub(super) offset: u64,
     pub(super) length: u64,
     pub(super) crc: u32,
+}
+
+impl Entry {
+    /// The bytes of the file that the section has.
+    pub(super) fn place(&self) -> Range<usize> {
+        self.offset as usize..(self.offset + self.length) as usize
+    }
+
+    /// Whether its pages have checksums, in a file that has any.
+    pub(super) fn has_pages(&self) -> bool {
+        self.tag != PAGES && self.length >= LARGE
+    }
 }
 
 /// The header as bytes.

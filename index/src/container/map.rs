@@ -1,10 +1,20 @@
 //! Memory mapping: the only place that turns bytes of a file into typed slices.
 
-use std::{fs::File, io, marker::PhantomData, ops::Deref, path::Path, sync::Arc};
+use std::{
+    fs::File,
+    io,
+    marker::PhantomData,
+    ops::{Deref, Range},
+    path::Path,
+    sync::{Arc, OnceLock},
+};
 
 use memmap2::{Mmap, MmapOptions};
 
-use super::truncation::Known;
+use super::{
+    seal::{Difference, Seal},
+    truncation::Known,
+};
 
 #[cfg(target_endian = "big")]
 compile_error!("mapped files are little-endian and are used without conversion: big-endian machines are unsupported");
@@ -19,8 +29,10 @@ pub(super) struct Map(Arc<Mapped>);
 /// The fields are dropped in this order: a mapping ends after it is forgotten.
 #[derive(Debug)]
 struct Mapped {
-    _known: Option<Known>,
+    known: Option<Known>,
     bytes: Mmap,
+    /// The first difference from a checksum that was found.
+    difference: OnceLock<Difference>,
 }
 
 impl Map {
@@ -30,8 +42,8 @@ impl Map {
         // write the file any more. The module documentation forbids changes from outside.
         #[allow(unsafe_code)]
         let bytes = unsafe { Mmap::map(file)? };
-        let _known = Some(Known::new(path, &file.metadata()?, &bytes));
-        Ok(Self(Arc::new(Mapped { _known, bytes })))
+        let known = Some(Known::new(path, &file.metadata()?, &bytes));
+        Ok(Self(Arc::new(Mapped { known, bytes, difference: OnceLock::new() })))
     }
 
     /// Maps a section of a file that [`Writer`](super::Writer) is still writing: these bytes and no others.
@@ -42,29 +54,97 @@ impl Map {
         // slice that memmap2 makes covers this section alone.
         #[allow(unsafe_code)]
         let bytes = unsafe { MmapOptions::new().offset(offset).len(length).map(file)? };
-        Ok(Self(Arc::new(Mapped { _known: None, bytes })))
+        Ok(Self(Arc::new(Mapped { known: None, bytes, difference: OnceLock::new() })))
     }
 
     pub(super) fn bytes(&self) -> &[u8] {
         &self.0.bytes
     }
 
-    /// A typed view of `bytes` bytes from `offset`. `None` if they are outside the map, unaligned or not whole values.
-    pub(super) fn view<T: Plain>(&self, offset: u64, bytes: u64) -> Option<View<T>> {
+    /// Notes that the file differs from a checksum.
+    pub(super) fn note(&self, difference: Difference) {
+        let _ = self.0.difference.set(difference);
+        self.0.known.iter().for_each(Known::differs);
+    }
+
+    /// The first difference from a checksum that was found.
+    pub(super) fn difference(&self) -> Option<&Difference> {
+        self.0.difference.get()
+    }
+
+    /// A typed view of `bytes` bytes from `offset`, which are compared with what `seal` says when they are read. `None` if they are outside the map, unaligned or not whole values.
+    pub(super) fn view<T: Plain>(&self, offset: u64, bytes: u64, seal: Option<Arc<Seal>>) -> Option<View<T>> {
         let (start, length) = (usize::try_from(offset).ok()?, usize::try_from(bytes).ok()?);
         let part = self.0.bytes.get(start..start.checked_add(length)?)?;
         let whole = length.is_multiple_of(size_of::<T>()) && part.as_ptr().cast::<T>().is_aligned();
-        whole.then(|| View { map: self.clone(), start, count: length / size_of::<T>(), kind: PhantomData })
+        whole.then(|| View { map: self.clone(), start, count: length / size_of::<T>(), seal, kind: PhantomData })
     }
 }
 
 /// A slice of a mapped file. It keeps the mapping alive, and cloning it copies no values.
+///
+/// Values are compared with their checksums when they are first read: all of them by [`Deref`], those of a range by
+/// [`View::part`]. Damaged values are returned as they are. [`Sections::intact`](super::Sections::intact) says whether there
+/// were any, so ask it before you use a result.
 #[derive(Clone, Debug)]
 pub struct View<T> {
     map: Map,
     start: usize,
     count: usize,
+    /// `None` in a file that is being written.
+    seal: Option<Arc<Seal>>,
     kind: PhantomData<T>,
+}
+
+impl<T: Plain> View<T> {
+    /// The number of values. Reads none of them.
+    pub fn len(&self) -> usize {
+        self.count
+    }
+
+    /// Whether there are no values.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// Some of the values. Compares only the pages of the file that have them. `None` if there are not as many.
+    #[inline]
+    pub fn part(&self, range: Range<usize>) -> Option<&[T]> {
+        let part = self.raw().get(range.clone())?;
+        self.compare(range);
+        Some(part)
+    }
+
+    /// One of the values.
+    #[inline]
+    pub fn value(&self, at: usize) -> Option<T> {
+        self.part(at..at.checked_add(1)?).and_then(<[T]>::first).copied()
+    }
+
+    /// Compares the pages that have these values with their checksums.
+    #[inline]
+    pub(crate) fn compare(&self, range: Range<usize>) {
+        if let Some(seal) = &self.seal {
+            seal.compare_part(&self.map, range.start * size_of::<T>()..range.end.min(self.count) * size_of::<T>());
+        }
+    }
+
+    /// Whether all values were compared.
+    #[inline]
+    pub(crate) fn is_compared(&self) -> bool {
+        self.seal.as_ref().is_none_or(|seal| seal.is_compared())
+    }
+
+    /// All values, compared with nothing. Whoever reads some of them calls [`View::compare`] before or after that.
+    #[inline]
+    pub(crate) fn raw(&self) -> &[T] {
+        // SAFETY: `Map::view` checked that these bytes are inside the mapping, aligned for T, and whole values. T is
+        // plain, so every bit pattern is a value. The mapping lives as long as `self`, and its bytes never change.
+        #[allow(unsafe_code)]
+        unsafe {
+            std::slice::from_raw_parts(self.map.0.bytes.as_ptr().add(self.start).cast(), self.count)
+        }
+    }
 }
 
 impl<T: Plain> Deref for View<T> {
@@ -72,12 +152,8 @@ impl<T: Plain> Deref for View<T> {
 
     #[inline]
     fn deref(&self) -> &[T] {
-        // SAFETY: `Map::view` checked that these bytes are inside the mapping, aligned for T, and whole values. T is
-        // plain, so every bit pattern is a value. The mapping lives as long as `self`, and its bytes never change.
-        #[allow(unsafe_code)]
-        unsafe {
-            std::slice::from_raw_parts(self.map.0.bytes.as_ptr().add(self.start).cast(), self.count)
-        }
+        self.seal.iter().for_each(|seal| seal.compare(&self.map));
+        self.raw()
     }
 }
 
@@ -120,12 +196,12 @@ mod tests {
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(bytes_of(&[1.5f32, -2.0, 3.25])).unwrap();
         let map = Map::whole(&file, Path::new("a temporary file")).unwrap();
-        assert_eq!(*map.view::<f32>(4, 8).unwrap(), [-2.0, 3.25]);
-        assert!(map.view::<f32>(0, 0).unwrap().is_empty());
-        assert!(map.view::<f32>(2, 8).is_none(), "not aligned");
-        assert!(map.view::<f32>(4, 6).is_none(), "not whole values");
-        assert!(map.view::<f32>(8, 8).is_none(), "beyond the end");
-        assert!(map.view::<f32>(u64::MAX, 8).is_none(), "an offset that overflows");
+        assert_eq!(*map.view::<f32>(4, 8, None).unwrap(), [-2.0, 3.25]);
+        assert!(map.view::<f32>(0, 0, None).unwrap().is_empty());
+        assert!(map.view::<f32>(2, 8, None).is_none(), "not aligned");
+        assert!(map.view::<f32>(4, 6, None).is_none(), "not whole values");
+        assert!(map.view::<f32>(8, 8, None).is_none(), "beyond the end");
+        assert!(map.view::<f32>(u64::MAX, 8, None).is_none(), "an offset that overflows");
     }
 
     #[test]

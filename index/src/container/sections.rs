@@ -1,11 +1,12 @@
 //! Reading a container.
 
-use std::{fs::File, io::Read, path::PathBuf};
+use std::{fs::File, io::Read, ops::Range, path::PathBuf, sync::Arc};
 
 use super::{
     checksum,
-    header::{Entry, FACTS, FILE, HEADER, Remedies, damaged, decode},
+    header::{Entry, FACTS, FILE, HEADER, PAGES, Remedies, damaged, decode},
     map::{Map, Plain, View},
+    seal::{PAGE, Seal, page_checksums},
 };
 use crate::error::{Error, IoContext, Result};
 
@@ -17,6 +18,8 @@ pub struct Sections {
     version: u32,
     facts: [u64; FACTS],
     entries: Vec<Entry>,
+    /// What is known of the content of each section.
+    seals: Vec<Arc<Seal>>,
     remedies: Remedies,
 }
 
@@ -41,7 +44,30 @@ impl Sections {
             let found = map.bytes().len() as u64;
             return Err(Error::Length { path, expected: length, found, remedy: remedies.damage });
         }
-        Ok(Self { path, map, version, facts, entries, remedies })
+        let mut file = Self { path, map, version, facts, entries, seals: Vec::new(), remedies };
+        file.seals = file.seals()?;
+        Ok(file)
+    }
+
+    /// A seal for each section: with checksums of pages, where the file has them.
+    fn seals(&self) -> Result<Vec<Arc<Seal>>> {
+        let seal = |entry: &Entry| Seal::new(entry.tag, entry.crc, entry.place());
+        let table = self.entries.iter().find(|entry| entry.tag == PAGES);
+        let shared = table.map(|entry| Arc::new(seal(entry)));
+        let mut first = 0;
+        let seals = self.entries.iter().map(|entry| match &shared {
+            Some(table) if entry.has_pages() => {
+                let start = first;
+                first += entry.place().len().div_ceil(PAGE);
+                Arc::new(seal(entry).with_pages(table.clone(), start))
+            }
+            _ => Arc::new(seal(entry)),
+        });
+        let seals = seals.collect();
+        match table.filter(|table| (table.dtype, table.length) != (u32::CODE, 4 * first as u64)) {
+            Some(table) => Err(self.damaged("the checksums of pages", format!("{first} numbers"), table.length)),
+            None => Ok(seals),
+        }
     }
 
     /// The version of the format that the file needs.
@@ -59,15 +85,15 @@ impl Sections {
     /// # Errors
     /// If there is no such section, or it has another type or length.
     pub fn view<T: Plain>(&self, tag: u32, parts: &[u64]) -> Result<View<T>> {
-        let entry = self.entries.iter().find(|entry| entry.tag == tag);
-        let entry = entry.ok_or_else(|| self.damaged(format!("section {tag}"), "present", "missing"))?;
+        let entry = self.entries.iter().zip(&self.seals).find(|(entry, _)| entry.tag == tag);
+        let (entry, seal) = entry.ok_or_else(|| self.damaged(format!("section {tag}"), "present", "missing"))?;
         let length = parts.iter().try_fold(size_of::<T>() as u64, |length, &part| length.checked_mul(part));
         if length != Some(entry.length) || entry.dtype != T::CODE {
             let expected = format!("{parts:?} values of type {}", T::CODE);
             let found = format!("{} bytes of type {}", entry.length, entry.dtype);
             return Err(self.damaged(format!("section {tag}"), expected, found));
         }
-        let view = self.map.view(entry.offset, entry.length);
+        let view = self.map.view(entry.offset, entry.length, Some(seal.clone()));
         view.ok_or_else(|| self.damaged(format!("section {tag}"), "aligned and inside the file", entry.offset))
     }
 
@@ -91,10 +117,11 @@ impl Sections {
     /// [`Error::Damaged`] for the first difference.
     pub fn check(&self) -> Result<()> {
         let mut end = HEADER;
+        let mut checksums = Vec::new();
         for entry in &self.entries {
             // Opening checked that sections are in order and inside the file.
-            let (start, next) = (entry.offset as usize, (entry.offset + entry.length) as usize);
-            let bytes = |range: std::ops::Range<usize>| self.map.bytes().get(range).unwrap_or_default();
+            let Range { start, end: next } = entry.place();
+            let bytes = |range: Range<usize>| self.map.bytes().get(range).unwrap_or_default();
             if let Some(byte) = bytes(end..start).iter().find(|byte| **byte != 0) {
                 return Err(self.damaged(format!("a byte before section {}", entry.tag), 0, byte));
             }
@@ -103,9 +130,30 @@ impl Sections {
                 let (expected, found) = (format!("{:08x}", entry.crc), format!("{found:08x}"));
                 return Err(self.damaged(format!("the checksum of section {}", entry.tag), expected, found));
             }
+            if entry.has_pages() && self.has(PAGES) {
+                checksums.extend(page_checksums(bytes(start..next)));
+            }
             end = next;
         }
-        Ok(())
+        match self.has(PAGES) && *self.view::<u32>(PAGES, &[checksums.len() as u64])? != checksums[..] {
+            true => Err(self.damaged("the checksums of pages", "those of the pages", "others")),
+            false => Ok(()),
+        }
+    }
+
+    /// Whether everything that was read so far is as its checksums say. Costs next to nothing. A [`View`] returns damaged
+    /// values as they are, so ask this before you use what was computed from them.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`] for the first difference.
+    pub fn intact(&self) -> Result<()> {
+        match self.map.difference() {
+            Some(found) => {
+                let [expected, actual] = [found.expected, found.found].map(|crc| format!("{crc:08x}"));
+                Err(self.damaged(&found.what, expected, actual))
+            }
+            None => Ok(()),
+        }
     }
 
     /// An [`Error::Damaged`] about this file, for checks that the caller makes.

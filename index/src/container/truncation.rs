@@ -38,10 +38,18 @@ struct Range {
     length: AtomicUsize,
     /// Whether a page could not be read, or the file was found to be shorter.
     broken: AtomicBool,
+    /// Whether the file was found to differ from a checksum.
+    differs: AtomicBool,
 }
 
-static RANGES: [Range; MOST] =
-    [const { Range { start: AtomicUsize::new(0), length: AtomicUsize::new(0), broken: AtomicBool::new(false) } }; MOST];
+impl Range {
+    const fn free() -> Self {
+        let (broken, differs) = (AtomicBool::new(false), AtomicBool::new(false));
+        Self { start: AtomicUsize::new(0), length: AtomicUsize::new(0), broken, differs }
+    }
+}
+
+static RANGES: [Range; MOST] = [const { Range::free() }; MOST];
 
 /// The files that are mapped, with the places of their ranges.
 static FILES: Mutex<Vec<(usize, MappedFile)>> = Mutex::new(Vec::new());
@@ -66,12 +74,18 @@ impl Known {
         if let Some(place) = place {
             let range = &RANGES[place];
             range.broken.store(false, Ordering::Release);
+            range.differs.store(false, Ordering::Release);
             range.length.store(bytes.len(), Ordering::Release);
             range.start.store(bytes.as_ptr().addr(), Ordering::Release);
             let file = MappedFile { path: path.to_owned(), length: metadata.len(), identity: identity(metadata) };
             files.push((place, file));
         }
         Self(place)
+    }
+
+    /// Notes that the file differs from a checksum.
+    pub(super) fn differs(&self) {
+        self.0.iter().for_each(|place| RANGES[*place].differs.store(true, Ordering::Release));
     }
 }
 
@@ -85,10 +99,11 @@ impl Drop for Known {
     }
 }
 
-/// Checks that every file that this process has mapped still has its length. Costs a system call for each.
+/// Checks that every file that this process has mapped still has its length, and that nothing that was read of it differed
+/// from a checksum. Costs a system call for each.
 ///
 /// # Errors
-/// [`Error::Length`] or [`Error::Damaged`] for the first file that was truncated or could not be read.
+/// [`Error::Length`] or [`Error::Damaged`] for the first file that was truncated, could not be read or differs.
 pub fn check_mapped() -> Result<()> {
     for (place, file) in files().iter() {
         let broken = &RANGES[*place].broken;
@@ -99,14 +114,16 @@ pub fn check_mapped() -> Result<()> {
             broken.store(true, Ordering::Release);
             return Err(Error::Length { path: file.path.clone(), expected: file.length, found, remedy: REMEDY });
         }
+        let damaged = |what: &str, expected: &str, found: &str| {
+            let (what, expected, found) = (what.to_string(), expected.to_string(), found.to_string());
+            Err(Error::Damaged { path: file.path.clone(), what, expected, found, remedy: REMEDY })
+        };
         if broken.load(Ordering::Acquire) {
-            return Err(Error::Damaged {
-                path: file.path.clone(),
-                what: "a page of it".to_string(),
-                expected: "readable".to_string(),
-                found: "gone: the file was truncated while it was in use, or its disk failed".to_string(),
-                remedy: REMEDY,
-            });
+            let found = "gone: the file was truncated while it was in use, or its disk failed";
+            return damaged("a page of it", "readable", found);
+        }
+        if RANGES[*place].differs.load(Ordering::Acquire) {
+            return damaged("a part of it", "as it was written", "not what its checksum says");
         }
     }
     Ok(())

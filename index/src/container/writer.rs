@@ -10,8 +10,9 @@ use std::{
 
 use super::{
     checksum,
-    header::{ALIGN, Entry, FACTS, HEADER, OLDEST, SLOTS, encode},
+    header::{ALIGN, Entry, FACTS, HEADER, OLDEST, PAGES, SLOTS, encode},
     map::{Map, Plain, View, bytes_of},
+    seal::page_checksums,
 };
 use crate::error::{Error, IoContext, Result};
 
@@ -69,8 +70,15 @@ impl Writer {
     /// Begins a section of `count` values that [`Writer::write_at`] writes in any order. Values never written are zero.
     ///
     /// # Errors
-    /// If the file has 27 sections already, the section is too large, or the file cannot grow.
+    /// If the file has 27 sections already, the tag is 2³² − 1, the section is too large, or the file cannot grow.
     pub fn reserve<T: Plain>(&mut self, tag: u32, count: u64) -> Result<Section<T>> {
+        match tag {
+            PAGES => Err(Error::input("the tag of a section", "below 2^32 - 1", tag)),
+            _ => self.begin(tag, count),
+        }
+    }
+
+    fn begin<T: Plain>(&mut self, tag: u32, count: u64) -> Result<Section<T>> {
         if self.entries.len() == SLOTS {
             return Err(Error::input("the number of sections", format!("at most {SLOTS}"), SLOTS + 1));
         }
@@ -188,7 +196,7 @@ impl Writer {
         // Nothing of the section may be left in the buffer: it would be written after the section is mapped.
         self.file.flush().at("write", &self.path)?;
         let map = Map::sealed(self.file.get_ref(), entry.offset, entry.length).at("map", &self.path)?;
-        map.view(0, entry.length).ok_or_else(|| Error::input("the section to seal", "aligned", entry.offset))
+        map.view(0, entry.length, None).ok_or_else(|| Error::input("the section to seal", "aligned", entry.offset))
     }
 
     /// Computes the checksums, writes the header and syncs the file to the disk.
@@ -196,15 +204,32 @@ impl Writer {
     /// # Errors
     /// If the file cannot be read back or written.
     pub fn finish(mut self, facts: [u64; FACTS]) -> Result<()> {
-        self.file.flush().at("write", &self.path)?;
-        for entry in &mut self.entries {
-            let map = Map::sealed(self.file.get_ref(), entry.offset, entry.length).at("map", &self.path)?;
-            entry.crc = checksum(map.bytes());
+        let mut pages = Vec::new();
+        for at in 0..self.entries.len() {
+            let map = self.checksum(at)?;
+            if self.entries[at].has_pages() {
+                pages.extend(page_checksums(map.bytes()));
+            }
+        }
+        // Without them the file is as good, but sections are compared as a whole.
+        if !pages.is_empty() && self.entries.len() < SLOTS {
+            let section = self.begin(PAGES, pages.len() as u64)?;
+            self.write_at(&section, 0, &pages)?;
+            self.checksum(section.index)?;
         }
         let header = encode(self.version, self.kind, self.end, facts, &self.entries);
         self.put(0, &header)?;
         self.file.flush().at("write", &self.path)?;
         self.file.get_ref().sync_all().at("save", &self.path)
+    }
+
+    /// Computes the checksum of a section that is complete. Returns the mapped section.
+    fn checksum(&mut self, at: usize) -> Result<Map> {
+        self.file.flush().at("write", &self.path)?;
+        let entry = &mut self.entries[at];
+        let map = Map::sealed(self.file.get_ref(), entry.offset, entry.length).at("map", &self.path)?;
+        entry.crc = checksum(map.bytes());
+        Ok(map)
     }
 
     /// The entry of a section, which must be one of this file.
@@ -221,6 +246,21 @@ impl Writer {
         self.at = offset + bytes.len() as u64;
         self.file.write_all(bytes).at("write", &self.path)
     }
+}
+
+/// Creates a folder, and those around it that are missing, so that they are there after a loss of power.
+///
+/// # Errors
+/// If a folder cannot be created or synced.
+pub fn create_folder(path: &Path) -> Result<()> {
+    let new: Vec<&Path> =
+        path.ancestors().take_while(|folder| !folder.as_os_str().is_empty() && !folder.exists()).collect();
+    std::fs::create_dir_all(path).at("create", path)?;
+    for folder in new {
+        let around = folder.parent().filter(|around| !around.as_os_str().is_empty());
+        sync_folder(around.unwrap_or(Path::new(".")))?;
+    }
+    Ok(())
 }
 
 /// Syncs a folder to the disk, so that the files that were created or renamed in it are there after a loss of power.

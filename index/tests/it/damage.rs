@@ -118,14 +118,15 @@ fn opening_reads_headers_and_no_rows() {
     for name in ["edges", "heads", "labels"] {
         let path = file(folder.path(), name);
         let mut bytes = fs::read(&path).unwrap();
-        // Opening does read the sizes of the layers and of the groupings.
-        let small = if name == "edges" { 6 } else { 10 };
-        let at = (0..bytes[16] as usize).map(|i| 128 + 32 * i).find(|at| bytes[*at] == small).unwrap();
-        let (offset, length) = section(&bytes, at);
-        assert!(length <= 64);
-        let sizes = bytes[offset..offset + length].to_vec();
+        // Opening does read the sizes of the layers and of the groupings, and the mean row.
+        let small: &[u8] = if name == "edges" { &[6] } else { &[4, 10] };
+        let original = bytes.clone();
         bytes[1024..].fill(0xab);
-        bytes[offset..offset + length].copy_from_slice(&sizes);
+        for at in (0..bytes[16] as usize).map(|i| 128 + 32 * i).filter(|at| small.contains(&original[*at])) {
+            let (offset, length) = section(&original, at);
+            assert!(length <= 64);
+            bytes[offset..offset + length].copy_from_slice(&original[offset..offset + length]);
+        }
         fs::write(&path, bytes).unwrap();
     }
     let index = Index::open(folder.path()).unwrap();
@@ -217,9 +218,12 @@ fn foreign_older_and_newer_files_say_what_they_are_and_what_to_do() {
     fs::write(&path, fs::read(file(folder.path(), "edges")).unwrap()).unwrap();
     assert!(matches!(Index::open(folder.path()), Err(Error::Damaged { .. })), "an index file of another kind");
     fs::write(&path, &bytes).unwrap();
-    for (name, found) in
-        [("../elsewhere\n", "../elsewhere"), ("gen-000009\n", "missing (gen-000009)"), ("", "the name in it")]
-    {
+    for (name, found) in [
+        (&b"../elsewhere\n"[..], "../elsewhere"),
+        (b"gen-000009\n", "missing (gen-000009)"),
+        (b"gen-00000\xb1\n", "the name in it"),
+        (b"", "the name in it"),
+    ] {
         fs::write(folder.path().join("CURRENT"), name).unwrap();
         let error = Index::open(folder.path()).unwrap_err();
         assert!(matches!(error, Error::Damaged { .. }) && error.to_string().contains(found), "{error}");

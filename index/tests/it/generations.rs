@@ -167,3 +167,17 @@ fn a_build_killed_at_any_moment_leaves_a_whole_generation_answering() {
     Data::small(0).build(folder.path());
     assert_eq!(generations(folder.path()).len(), 1, "the next build removes what crashed builds left");
 }
+
+#[test]
+fn what_others_put_beside_generations_neither_blocks_a_build_nor_is_removed() {
+    let folder = tempfile::tempdir().unwrap();
+    let foreign = ["new-notes.txt", "new-ideas", "gen-18446744073709551615", "gen-old", "seg-99999999999"];
+    fs::write(folder.path().join(foreign[0]), "mine").unwrap();
+    foreign[1..].iter().for_each(|name| fs::create_dir(folder.path().join(name)).unwrap());
+    let data = Data::small(3);
+    data.build(folder.path());
+    data.build(folder.path());
+    assert_eq!(Index::open(folder.path()).unwrap().generation(), 2);
+    assert!(foreign.iter().all(|name| folder.path().join(name).exists()));
+    assert!(!folder.path().join("gen-000001").exists(), "an old generation is removed as before");
+}

@@ -5,6 +5,7 @@ mod adjacency;
 mod changes;
 mod contrasts;
 mod damage;
+mod damage_in_use;
 mod densities;
 mod frozen;
 mod generations;

@@ -5,7 +5,7 @@ use super::Pretrained;
 use crate::encoder::transformer::{FOLDER, Files, Transformer};
 use crate::encoder::word_vectors::WordVectors;
 use crate::error::{Error, Result};
-use crate::files::write_atomically;
+use crate::files::{Sealed, write_atomically};
 use candle_core::Device;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -68,12 +68,29 @@ impl Contents {
         if !path.is_file() {
             return Ok(Self::default());
         }
-        let text = std::fs::read_to_string(&path).map_err(Error::io(&path))?;
+        let text = Sealed::JSON.read(&path, RESTORE)?;
         serde_json::from_str(&text)
             .map_err(|e| Error::unfit(&path, "the list of pretrained input", &e.to_string(), RESTORE))
     }
 }
 
+impl TransformerFacts {
+    /// The folder of its files.
+    fn place(&self, pretrained: &Path) -> PathBuf {
+        self.folder.clone().unwrap_or_else(|| pretrained.join(TRANSFORMER))
+    }
+
+    /// Refuses files that changed since training. A model with weights of its own needs the others alone.
+    fn check(&self, place: &Path, trained_encoder: bool) -> Result<()> {
+        let expected = if trained_encoder { &self.hash_without_weights } else { &self.hash };
+        match hash(place, &stored_files(&Files::of(place)?, trained_encoder))?.to_hex().as_str() == expected {
+            true => Ok(()),
+            false => Err(Error::unfit(place, &format!("the encoder folder {expected}"), "another", RESTORE_FOLDER)),
+        }
+    }
+}
+
+const RESTORE_FOLDER: &str = "restore the folder, or train again with this one";
 const RESTORE: &str = "train again, or restore the file";
 
 impl Pretrained {
@@ -133,7 +150,7 @@ impl Pretrained {
         }
         let text = serde_json::to_string_pretty(&contents)
             .map_err(|e| Error::Json { what: "the list of pretrained input", message: e.to_string() })?;
-        write_atomically(&folder.join(CONTENTS), text.as_bytes())?;
+        Sealed::JSON.write(&folder.join(CONTENTS), &text)?;
         Ok(pretrained)
     }
 
@@ -147,19 +164,15 @@ impl Pretrained {
         }
         if let Some(facts) = contents.bert {
             let path = folder.join(CONTENTS);
-            let expected = blake3::Hash::from_hex(&facts.hash)
+            let known = blake3::Hash::from_hex(&facts.hash)
                 .map_err(|e| Error::unfit(&path, "the hash of the encoder", &e.to_string(), RESTORE))?;
-            let place = facts.folder.clone().unwrap_or_else(|| folder.join(TRANSFORMER));
-            // Files outside the bundle can have changed.
-            if facts.folder.is_some() && hash(&place, &Files::of(&place)?.all())? != expected {
-                let remedy = "restore the folder, or train again with this one";
-                return Err(Error::unfit(&place, &format!("the encoder folder {}", facts.hash), "another", remedy));
-            }
+            let place = facts.place(folder);
+            facts.check(&place, trained_encoder)?;
             let transformer = match trained_encoder {
                 true => Transformer::open_without_weights(&place)?,
                 false => Transformer::open(&place, device)?,
             };
-            pretrained.transformer = Some(Arc::new(transformer.known_as(expected.into())));
+            pretrained.transformer = Some(Arc::new(transformer.known_as(known.into())));
         }
         Ok(pretrained)
     }
@@ -170,13 +183,7 @@ impl Pretrained {
         if contents.word_vectors.is_some() {
             WordVectors::open(&folder.join(VECTORS))?.check()?;
         }
-        let Some(facts) = contents.bert else { return Ok(()) };
-        let place = facts.folder.unwrap_or_else(|| folder.join(TRANSFORMER));
-        let expected = if trained_encoder { facts.hash_without_weights } else { facts.hash };
-        if hash(&place, &stored_files(&Files::of(&place)?, trained_encoder))?.to_hex().to_string() != expected {
-            return Err(Error::unfit(&place, &format!("the encoder folder {expected}"), "another", RESTORE));
-        }
-        Ok(())
+        contents.bert.map_or(Ok(()), |facts| facts.check(&facts.place(folder), trained_encoder))
     }
 }
 

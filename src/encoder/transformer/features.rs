@@ -10,7 +10,7 @@ use half::f16;
 use half::slice::{HalfBitsSliceExt, HalfFloatSliceExt};
 use rayon::prelude::*;
 use std::collections::HashMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The container kind of stored states. Index files use small numbers.
 const KIND: u32 = 0x4245_5254;
@@ -28,6 +28,8 @@ pub(super) type Progress<'a> = &'a (dyn Fn(usize, usize) -> bool + Sync);
 /// The states of every position of some sentences, `[position][layer][dimension]`.
 #[derive(Debug)]
 pub(crate) struct Features {
+    path: PathBuf,
+    file: Sections,
     states: View<u16>,
     layers: usize,
     dims: usize,
@@ -83,7 +85,16 @@ impl Features {
             let row = u64::from_le_bytes(row.try_into().unwrap_or_default());
             first.insert(key.try_into().unwrap_or_default(), row);
         }
-        Ok(Self { states, layers: layers as usize, dims: dims as usize, first })
+        let (path, layers, dims) = (path.to_path_buf(), layers as usize, dims as usize);
+        Ok(Self { path, file: sections, states, layers, dims, first })
+    }
+
+    /// Refuses states of which something that was read so far differs from its checksum.
+    pub(crate) fn intact(&self) -> Result<()> {
+        let unfit = |error: citree_index::Error| {
+            Error::unfit(&self.path, "cached states of BERT as they were written", &error.to_string(), REMEDY)
+        };
+        self.file.intact().map_err(unfit)
     }
 
     /// The first row of a sentence, if its states are stored.
@@ -106,7 +117,7 @@ impl Features {
     /// Reads the state of one row after one layer into `out`.
     pub(crate) fn read(&self, row: u64, layer: usize, out: &mut [f32]) {
         let start = (row as usize * self.layers + layer) * self.dims;
-        let bits = self.states.get(start..start + self.dims).unwrap_or_default();
+        let bits = self.states.part(start..start + self.dims).unwrap_or_default();
         if bits.len() == out.len() {
             bits.reinterpret_cast::<f16>().convert_to_f32_slice(out);
         }

@@ -30,7 +30,7 @@ impl Content {
             match self.word(middle)?.cmp(word.as_bytes()) {
                 Ordering::Less => low = middle + 1,
                 Ordering::Greater => high = middle,
-                Ordering::Equal => return self.rows.get(middle).copied().filter(|&row| self.has_row(row)),
+                Ordering::Equal => return self.rows.value(middle).filter(|&row| self.has_row(row)),
             }
         }
         None
@@ -79,9 +79,9 @@ impl Content {
     }
 
     fn word(&self, at: usize) -> Option<&[u8]> {
-        let start = if at == 0 { 0 } else { *self.ends.get(at - 1)? };
-        let end = *self.ends.get(at)?;
-        self.spellings.get(usize::try_from(start).ok()?..usize::try_from(end).ok()?)
+        let start = if at == 0 { 0 } else { self.ends.value(at - 1)? };
+        let end = self.ends.value(at)?;
+        self.spellings.part(usize::try_from(start).ok()?..usize::try_from(end).ok()?)
     }
 
     fn has_row(&self, row: u32) -> bool {
