@@ -259,15 +259,16 @@ def read_conllu(source: Any, *, trees: bool = False) -> Doc:
     >>> doc[0].words[0]
     Word(1, 'Hi', head=0, deprel='root')
     """
+    given = source
     if isinstance(source, (list, tuple)) and all(hasattr(one, "serialize") for one in source):
-        source = "".join(one.serialize() for one in source) or "\n"
+        given = "".join(one.serialize() for one in source) or "\n"
     for write in ("serialize", "to_conllu_string"):
         if hasattr(source, write):
-            source = getattr(source, write)()
-    if isinstance(source, str) and "\n" in source:
-        sentences = _native.read_conllu("<text>", source, trees)
+            given = getattr(source, write)()
+    if isinstance(given, str) and "\n" in given:
+        sentences = _native.read_conllu("<text>", given, trees)
     else:
-        sentences = _native.read_conllu(fspath(source), None, trees)
+        sentences = _native.read_conllu(fspath(given), None, trees)
     return Doc([Sentence(sentence) for sentence in sentences])
 
 

@@ -30,3 +30,6 @@ def listening(progress: Progress) -> Iterator[Listener | None]:
             bar.refresh()
 
         yield show
+        # It ended well, so nothing is left to do.
+        bar.n = bar.total or bar.n
+        bar.refresh()

@@ -74,7 +74,7 @@ def test_the_guide_is_true() -> None:
 def calls(column: int) -> list[str]:
     """The code in a column of the guide's table for people who come from Stanza or spaCy."""
     guide = (DOCS / "howto" / "python.md").read_text(encoding="utf-8")
-    rows = [line.split(" | ") for line in guide.split("## Coming from")[1].splitlines() if line.startswith("| ")]
+    rows = [line.split(" | ") for line in guide.split("## Coming from")[1].split("\n## ")[0].splitlines() if line.startswith("| ")]
     return [code for row in rows[1:] for code in re.findall(r"`([^`]+)`", row[column])]
 
 
