@@ -129,7 +129,7 @@ impl<'a> Machine<'a> {
                 self.recall(at)?;
             }
             b't' => {
-                let items = self.to_mark()?;
+                let items = self.pop_mark()?;
                 self.tuple(items)?;
             }
             code @ 0x85..=0x87 => {
@@ -153,7 +153,7 @@ impl<'a> Machine<'a> {
                 self.append(&[item]);
             }
             b'e' => {
-                let items = self.to_mark()?;
+                let items = self.pop_mark()?;
                 self.append(&items);
             }
             b's' => {
@@ -161,7 +161,7 @@ impl<'a> Machine<'a> {
                 let key = self.pop()?;
                 self.enter(&[key, value]);
             }
-            b'u' => self.to_mark()?.chunks_exact(2).for_each(|pair| self.enter(pair)),
+            b'u' => self.pop_mark()?.chunks_exact(2).for_each(|pair| self.enter(pair)),
             other => return Err(format!("the code {other:#x} in its list")),
         }
         Ok(true)
@@ -218,7 +218,7 @@ impl<'a> Machine<'a> {
         self.stack.pop().ok_or_else(|| SHORT.to_string())
     }
 
-    fn to_mark(&mut self) -> Found<Vec<Item>> {
+    fn pop_mark(&mut self) -> Found<Vec<Item>> {
         let mark = self.stack.iter().rposition(|item| matches!(item, Item::Mark)).ok_or(SHORT)?;
         let items = self.stack.split_off(mark + 1);
         self.stack.pop();
