@@ -29,7 +29,7 @@ impl Engine {
         run(py, snapshot.threads, |_| {
             let edges = snapshot.bundle.index()?;
             let runs = edges.space(task).runs().len();
-            edges.space(task).intact().map_err(Error::from)?;
+            edges.space(task).intact().map_err(citree::Error::from)?;
             Ok((0..runs).map(|run| Rows::new(edges.clone(), task, run)).collect())
         })
     }

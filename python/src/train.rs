@@ -75,6 +75,7 @@ pub(crate) fn train(
             None => Start::Fresh,
         };
         let (train, dev) = (read_trees(&train)?, read_trees(&dev)?);
+        let encoder = encoder.as_deref().map(citree::find_encoder).transpose()?;
         let sources =
             Sources { word_vectors: word_vectors.as_deref(), encoder: encoder.as_deref(), encoder_by_reference: false };
         let tell = |what: &'static str, done: u64, total: u64| {

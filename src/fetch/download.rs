@@ -75,6 +75,9 @@ const ATTEMPTS: u32 = 4;
 /// No treebank file and no table of word vectors is nearly this large. A server that sends more is not sending one.
 const MOST_BYTES: u64 = 16 << 30;
 
+/// One attempt. It reports its progress to the function it gets.
+pub(super) type Attempt<'a, T> = dyn FnMut(&mut dyn FnMut(Event)) -> Result<T, Fault> + 'a;
+
 /// Why an attempt failed.
 pub(super) enum Fault {
     /// A transient error; worth another attempt.
@@ -126,7 +129,7 @@ impl Client {
         url: &str,
         path: &Path,
         observe: &mut dyn FnMut(Event),
-        attempt_once: &mut dyn FnMut(&mut dyn FnMut(Event)) -> Result<T, Fault>,
+        attempt_once: &mut Attempt<'_, T>,
     ) -> Result<T> {
         let failed = |reason| Error::Download { url: url.to_owned(), path: path.to_path_buf(), reason };
         let mut wait = self.patience.first_wait;
