@@ -15,6 +15,8 @@ const TINY: &str = "rule = \"sum\"\nlstm_units = 8\nedge_dim = 8\nword_dim = 6\n
 
 const TRAIN: &[&str] = &["train", "--train", "train.conllu", "--dev", "dev.conllu", "--config", "tiny.toml", BUNDLE];
 const ADD: &[&str] = &["evidence", BUNDLE, "add", "more.conllu"];
+/// The same as a second part of the treebank that is there, for `merge` to have two.
+const ADD_PART: &[&str] = &["evidence", BUNDLE, "add", "more.conllu", "--name", "treebank"];
 /// The folder that is watched, and the bundle in it.
 const WATCHED: &str = "watched";
 const BUNDLE: &str = "watched/b.citree";
@@ -57,7 +59,7 @@ const ALL: &[Scenario] = &[
         command: &["evidence", BUNDLE, "replace", "mended.conllu"],
         input: "",
     },
-    Scenario { name: "merge", before: &[TRAIN, ADD], command: &["evidence", BUNDLE, "merge"], input: "" },
+    Scenario { name: "merge", before: &[TRAIN, ADD_PART], command: &["evidence", BUNDLE, "merge"], input: "" },
     Scenario { name: "undo", before: &[TRAIN, ADD], command: &["evidence", BUNDLE, "undo"], input: "" },
     Scenario {
         name: "review",
