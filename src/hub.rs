@@ -39,6 +39,7 @@ impl HubModel {
     }
 
     /// The branch, tag or commit.
+    #[cfg(any(feature = "fetch", test))]
     pub(crate) fn revision(&self) -> &str {
         &self.revision
     }
