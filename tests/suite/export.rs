@@ -326,7 +326,7 @@ fn nothing_is_left_of_an_export_that_fails() {
     refused(&sandbox, &["--what", "graph", "--output", "folder/"], "is there already");
     refused(&sandbox, &["--what", "rows", "--output", "nowhere/rows.npy"], "nowhere/rows.npy");
     refused(&sandbox, &["--what", "graph", "--output", "nowhere/graph"], "nowhere/graph");
-    // The last sentence cannot be read, which is noticed when some edges are written already.
+    // The last sentence is damaged.
     let path = sandbox.path("t.citree/index/gen-000001/edges");
     let mut bytes = std::fs::read(&path).unwrap();
     let name = starter::train()[59].sent_id().unwrap().as_bytes().to_vec();
@@ -334,7 +334,7 @@ fn nothing_is_left_of_an_export_that_fails() {
     bytes[at] = 0xff;
     std::fs::write(&path, bytes).unwrap();
     for what in ["edges", "sentences"] {
-        refused(&sandbox, &["--what", what, "--output", "edges.jsonl"], "no sentence 59");
+        refused(&sandbox, &["--what", what, "--output", "edges.jsonl"], "is damaged");
     }
     assert_eq!(names(&sandbox), before);
     assert_eq!(std::fs::read(sandbox.path("edges.jsonl")).unwrap(), b"of before");

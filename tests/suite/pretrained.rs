@@ -292,7 +292,7 @@ fn unreadable_input_is_refused_with_a_remedy() {
     for (more, expected) in [
         (&["--word-vectors", "nowhere.txt"][..], "nowhere.txt"),
         (&["--word-vectors", "bad.txt"], "bad.txt:2"),
-        (&["--encoder", "nowhere"], "config.json"),
+        (&["--encoder", "nowhere"], "citree fetch encoder nowhere"),
         (&["--encoder", "."], "config.json"),
         (&["--encoder", "other"], "modernbert, mpnet, roberta, xlm-roberta"),
         (&["--encoder-train"], "--encoder"),
