@@ -98,12 +98,16 @@ fn half_open_connections_of_one_client_take_no_place_from_requests() {
 fn a_server_that_gets_no_thread_says_so_and_ends() {
     let sandbox = Sandbox::new();
     sandbox.trained("t.citree");
-    // Stacks take 2 MiB of addresses each, so the limit is reached among the threads of citree or of its server.
+    // Stacks take 2 MiB of addresses each, so the limit is reached among the threads of citree or of its server. Once in a
+    // while it is reached by an allocation of another thread instead, which aborts any Rust program: then it is tried again.
     for limit in [500_000, 2_000_000] {
         let program = env!("CARGO_BIN_EXE_citree");
         let serve = format!("ulimit -v {limit}; exec {program} serve t.citree --listen 127.0.0.1:0 --threads 400");
-        let mut command = std::process::Command::new("sh");
-        let output = command.args(["-c", &serve]).current_dir(sandbox.path("")).output().unwrap();
+        let run = || {
+            let mut command = std::process::Command::new("sh");
+            command.args(["-c", &serve]).current_dir(sandbox.path("")).output().unwrap()
+        };
+        let output = (0..5).map(|_| run()).find(|output| output.status.code().is_some()).unwrap_or_else(run);
         assert_eq!(output.status.code(), Some(2), "{output:?}");
         let said = stderr(&output);
         assert!(said.contains("a thread does not start") && said.contains("--threads"), "{limit}: {said}");
