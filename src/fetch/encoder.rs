@@ -20,6 +20,8 @@ const PICKLED: &str = "pytorch_model.bin";
 const LONGEST_DESCRIPTION: u64 = 32 << 20;
 const OTHER: &str = "choose a model with config.json, tokenizer.json (or vocab.txt) and model.safetensors (or \
     pytorch_model.bin)";
+const ELSEWHERE: &str = "check the connection and try again, or copy the model's folder from another machine and give it by \
+    `citree train --encoder DIR`";
 
 /// What a hub says about a model.
 #[derive(Deserialize)]
@@ -136,7 +138,10 @@ fn describe(
         body.map(Some).map_err(Fault::from_network)
     };
     let refuse = |reason: String, remedy| Error::HubModel { model: model.name().to_owned(), reason, remedy };
-    let body = client.retried(&url, Path::new("the folder that --encoder names"), observe, ask)?;
+    let body = client.retried(&url, Path::new(""), observe, ask).map_err(|error| match error {
+        Error::Download { reason, .. } => refuse(format!("{base} does not answer: {reason}"), ELSEWHERE),
+        other => other,
+    })?;
     let body = body.ok_or_else(|| {
         let reason =
             format!("the hub has no such model at revision {}, or does not give it to everybody", model.revision());

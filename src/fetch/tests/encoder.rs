@@ -122,6 +122,9 @@ fn a_missing_model_or_one_without_weights_is_refused_with_a_remedy() {
     let cache = tempfile::tempdir().unwrap();
     let message = fetch_tiny(&none, cache.path()).unwrap_err().to_string();
     assert!(message.contains("org/tiny") && message.contains("HF_TOKEN"), "{message}");
+    let closed = Server { base: "http://127.0.0.1:1".to_owned(), ..Server::start(|_, _| status("200 OK")) };
+    let message = fetch_tiny(&closed, cache.path()).unwrap_err().to_string();
+    assert!(message.contains("127.0.0.1:1 does not answer") && message.contains("--encoder DIR"), "{message}");
     let weightless = Server::start(|_, _| description(&["config.json", "vocab.txt"].map(small)));
     let message = fetch_tiny(&weightless, cache.path()).unwrap_err().to_string();
     assert!(message.contains("neither model.safetensors nor pytorch_model.bin"), "{message}");
