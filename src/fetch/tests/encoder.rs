@@ -148,6 +148,22 @@ fn weights_in_several_files_are_all_downloaded() {
 }
 
 #[test]
+fn the_token_is_not_sent_to_where_the_hub_redirects() {
+    let store = Server::start(|_, _| found(WEIGHTS));
+    // Another host by name, as a hub's store is.
+    let elsewhere = store.base.replace("127.0.0.1", "localhost");
+    let server = hub(move |_, _| {
+        let head = format!("HTTP/1.1 302 Found\r\nLocation: {elsewhere}/weights\r\nContent-Length: 0\r\n");
+        Answer::Bytes(format!("{head}Connection: close\r\n\r\n").into_bytes())
+    });
+    let cache = tempfile::tempdir().unwrap();
+    fetch_tiny(&server, cache.path()).unwrap();
+    let asked = store.heads();
+    assert_eq!(asked.len(), 1);
+    assert!(!asked[0].to_lowercase().contains("authorization"), "{asked:?}");
+}
+
+#[test]
 fn a_hash_of_the_wrong_length_is_not_one() {
     assert!(Hash::Sha256(sha256("x")).is_possible() && Hash::Git(git("x")).is_possible());
     assert!(!Hash::Sha256(git("x")).is_possible() && !Hash::Git("../../x".to_owned()).is_possible());
