@@ -11,9 +11,9 @@ use std::collections::HashMap;
 /// The number of heads per word, best first by the summed support, that non-linear rules choose from.
 const CANDIDATE_HEADS: usize = 6;
 /// Heads that score lower than the best by more than this are not candidates: by the sum rule, uncalibrated, their
-/// probability is below e⁻⁴ of the best one's. On English-EWT, no more words get their head right with a gap of 8, which
-/// takes a quarter more searches.
-const CANDIDATE_GAP: f32 = 4.0;
+/// probability is below e⁻⁸ of the best one's. Probabilities are fitted to the candidates that this leaves, so another gap
+/// would make those of existing bundles wrong.
+const CANDIDATE_GAP: f32 = 8.0;
 /// So many are candidates in any case, so that there is an alternative.
 const FEWEST_CANDIDATES: usize = 2;
 
