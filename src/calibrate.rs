@@ -4,6 +4,7 @@
 use crate::bundle::{Bundle, Calibration, MeasuredRule, MeasuredRules};
 use crate::error::{Error, Result};
 use crate::evaluate::{Scored, fit, reliability};
+use crate::flow::Flow;
 use crate::parse::{Analysis, Decode, Parser, Settings};
 use crate::rule::{Rule, RuleSettings};
 use crate::softmax::Softmax;
@@ -30,8 +31,9 @@ pub(crate) struct Tally {
 impl Bundle {
     /// Measures the sum rule, the rule that the model was trained for, nca and knn on a dev set, and chooses the rule that
     /// the bundle decides by: the one that it was trained for, if that costs next to nothing. Writes all of it into the
-    /// bundle. Open it again to use it. `progress` receives how many rules are measured, and how many there are.
-    pub fn calibrate(&self, dev: &[Sentence], progress: &dyn Fn(usize, usize)) -> Result<MeasuredRules> {
+    /// bundle. Open it again to use it. `progress` receives how many rules are measured, and how many there are. If it
+    /// stops that, nothing is written.
+    pub fn calibrate(&self, dev: &[Sentence], progress: &dyn Fn(usize, usize) -> Flow) -> Result<MeasuredRules> {
         if let Some(sentence) = dev.iter().find(|sentence| sentence.gold_heads().is_none()) {
             let sentence = sentence.sent_id().unwrap_or("(no sent_id)");
             let message = format!("sentence {sentence} of the dev set has words without a head");
@@ -54,7 +56,9 @@ impl Bundle {
         let mut measured: Vec<MeasuredRule> = Vec::with_capacity(rules.len());
         let mut own = Rule::sum();
         for (done, rule) in rules.iter().enumerate() {
-            progress(done, rules.len());
+            if progress(done, rules.len()) == Flow::Stop {
+                return Err(Error::Stopped);
+            }
             let sample = sample(by_sum.reads_all_by(rule), dev);
             let found = match self.measure(rule, &sample) {
                 // Some rules do not work for some systems and indexes.
@@ -67,7 +71,6 @@ impl Bundle {
             }
             measured.push(found);
         }
-        progress(rules.len(), rules.len());
         let found = MeasuredRules { own, measured };
         found.write(self.layout())?;
         Ok(found)

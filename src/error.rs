@@ -251,7 +251,10 @@ impl Error {
 
 impl From<citree_index::Error> for Error {
     fn from(error: citree_index::Error) -> Self {
-        Self::Index(error)
+        match error {
+            citree_index::Error::Stopped => Self::Stopped,
+            error => Self::Index(error),
+        }
     }
 }
 

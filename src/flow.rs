@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use std::fmt;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 /// Whether work continues.
@@ -11,6 +12,15 @@ pub enum Flow {
     Continue,
     /// Stop soon. Training saves a checkpoint first.
     Stop,
+}
+
+impl From<Flow> for ControlFlow<()> {
+    fn from(flow: Flow) -> Self {
+        match flow {
+            Flow::Continue => Self::Continue(()),
+            Flow::Stop => Self::Break(()),
+        }
+    }
 }
 
 /// A question that is asked between two steps of long work.

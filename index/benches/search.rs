@@ -59,7 +59,7 @@ fn build(folder: &std::path::Path) {
         let record = Record { source: 0, class: number % CLASSES, payload: [number, 0] };
         builder.add(record, &[], [&row(number), &[0.0]]).unwrap();
     }
-    builder.finish(&|_| {}).unwrap();
+    builder.finish(&|_| std::ops::ControlFlow::Continue(())).unwrap();
 }
 
 /// A pseudo-random row of length 1 near one of a hundred centres, as the edges of a treebank lie in clusters.

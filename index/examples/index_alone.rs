@@ -83,7 +83,7 @@ fn build(folder: &std::path::Path) -> Result<(), Error> {
         let record = Record { source: number / 10, class: number % CLASSES, payload: [number, 0] };
         builder.add(record, &[], [&unit_row(u64::from(number)), &[0.0]])?;
     }
-    builder.finish(&|_| {})?;
+    builder.finish(&|_| std::ops::ControlFlow::Continue(()))?;
     Ok(())
 }
 

@@ -65,7 +65,11 @@ impl Space {
             writer.add(0, [0, 0], self.row(number).unwrap_or_default())?;
         }
         self.intact()?;
-        let facts = writer.finish(graph, 1, progress)?;
+        let tell = |phase, done, total| {
+            progress(phase, done, total);
+            Ok(())
+        };
+        let facts = writer.finish(graph, 1, &tell)?;
         Ok(SegmentContrasts::open(scratch, &facts, &facts.space)?.space)
     }
 }

@@ -1,6 +1,6 @@
 //! Building an index as a whole: one segment, which is the new generation.
 
-use std::path::PathBuf;
+use std::{ops::ControlFlow, path::PathBuf};
 
 use crate::{
     error::Result,
@@ -32,7 +32,10 @@ use crate::{
 /// builder.add(Record { source, class: 1, payload: [2, 0] }, &[1], [&[0.6, 0.8], &[1.0, 0.0]])?;
 /// builder.add(Record { source, class: 0, payload: [1, 2] }, &[0], [&[1.0, 0.0], &[0.0, 1.0]])?;
 /// builder.add_contrast(source, [1, 0], &[0.8, 0.6])?;
-/// let generation = builder.finish(&|progress| println!("{progress:?}"))?;
+/// let generation = builder.finish(&|progress| {
+///     println!("{progress:?}");
+///     std::ops::ControlFlow::Continue(())
+/// })?;
 ///
 /// let index = Index::open(folder)?;
 /// assert_eq!(index.generation(), generation);
@@ -99,12 +102,14 @@ impl Builder {
         self.segment.add_contrast(source, payload, row)
     }
 
-    /// Computes the rest, syncs it to the disk and makes this the current generation. Returns its number.
+    /// Computes the rest, syncs it to the disk and makes this the current generation. Returns its number. `progress` is
+    /// asked many times whether to go on.
     ///
     /// # Errors
-    /// [`Error::Input`](crate::Error::Input) if fewer records were added than announced, or an I/O error. The previous
-    /// generation then stays current.
-    pub fn finish(self, progress: &(dyn Fn(Progress) + Sync)) -> Result<u64> {
+    /// [`Error::Input`](crate::Error::Input) if fewer records were added than announced,
+    /// [`Error::Stopped`](crate::Error::Stopped) if `progress` said so, or an I/O error. The previous generation then
+    /// stays current.
+    pub fn finish(self, progress: &(dyn Fn(Progress) -> ControlFlow<()> + Sync)) -> Result<u64> {
         self.segment.finish(progress)?;
         self.draft.publish()
     }

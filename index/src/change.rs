@@ -5,6 +5,7 @@
 //! sources that go, which is the only part that grows with the index.
 
 use std::{
+    ops::ControlFlow,
     path::Path,
     time::{SystemTime, UNIX_EPOCH},
 };
@@ -278,12 +279,13 @@ impl Addition {
         self.change.weigh(name, weight)
     }
 
-    /// Computes the rest, and makes the change the current generation. Returns its number.
+    /// Computes the rest, and makes the change the current generation. Returns its number. `progress` is asked many times
+    /// whether to go on.
     ///
     /// # Errors
-    /// [`Error::Input`] if fewer records were added than announced, or an I/O error. The generation before then stays
-    /// current.
-    pub fn publish(self, note: Note, progress: &(dyn Fn(Progress) + Sync)) -> Result<u64> {
+    /// [`Error::Input`] if fewer records were added than announced, [`Error::Stopped`] if `progress` said so, or an I/O
+    /// error. The generation before then stays current.
+    pub fn publish(self, note: Note, progress: &(dyn Fn(Progress) -> ControlFlow<()> + Sync)) -> Result<u64> {
         self.segment.finish(progress)?;
         self.change.publish(note)
     }

@@ -104,6 +104,9 @@ pub enum Error {
         /// What to do.
         remedy: &'static str,
     },
+    /// The caller asked to stop.
+    #[error("stopped; the index is as it was before")]
+    Stopped,
     /// An argument does not fit the index or the file.
     #[error("{what} is {found}, expected {expected}")]
     Input {

@@ -7,6 +7,7 @@ use rayon::prelude::*;
 
 use crate::{
     compact::{Compact, Query},
+    error::Result,
     graph::{Graph, Layer, height},
     rows::NONE,
     walk::{Scratch, descend, walk},
@@ -49,8 +50,8 @@ impl<'a> Growing<'a> {
         &self.order[self.grown..]
     }
 
-    /// Inserts nodes until the graph has `until` of them.
-    pub(crate) fn grow(&mut self, until: usize, progress: &(dyn Fn(u64) + Sync)) {
+    /// Inserts nodes until the graph has `until` of them. An error of `progress` ends it.
+    pub(crate) fn grow(&mut self, until: usize, progress: &(dyn Fn(u64) -> Result<()> + Sync)) -> Result<()> {
         while self.grown < until.min(self.order.len()) {
             let batch = (self.grown / 24).clamp(1, 1024).min(until - self.grown);
             let nodes = &self.order[self.grown..self.grown + batch];
@@ -67,8 +68,9 @@ impl<'a> Growing<'a> {
                 self.link(level, added);
             }
             self.grown += batch;
-            progress(self.grown as u64);
+            progress(self.grown as u64)?;
         }
+        Ok(())
     }
 
     /// Makes every node reachable from the entry. Returns false if some nodes stay unreachable.
@@ -204,6 +206,7 @@ impl Buffers {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
     use super::*;
     use crate::{
         compact::tests::stored,
@@ -216,7 +219,7 @@ mod tests {
         let compact = stored(&rows, 12);
         let nodes: Vec<u32> = (0..600).collect();
         let mut growing = Growing::new(&compact, &nodes, 4, 30);
-        growing.grow(600, &|_| {});
+        growing.grow(600, &|_| Ok(())).unwrap();
         assert!(growing.mend());
         let lost: Vec<u32> =
             nodes.iter().copied().filter(|node| node % 50 == 3 && *node != growing.graph.entry).collect();
@@ -236,7 +239,7 @@ mod tests {
         let compact = stored(&rows, 12);
         let nodes: Vec<u32> = (0..900).filter(|node| node % 3 > 0).collect();
         let mut growing = Growing::new(&compact, &nodes, 4, 30);
-        growing.grow(600, &|_| {});
+        growing.grow(600, &|_| Ok(())).unwrap();
         assert!(growing.graph.ranges.len() > 1, "a graph with layers");
         for level in 0..=growing.graph.ranges.len() {
             let layer = growing.graph.layer(level);

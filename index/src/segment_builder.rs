@@ -1,6 +1,9 @@
 //! Writing a segment: sources and records one by one, then everything that is computed from them.
 
-use std::path::{Path, PathBuf};
+use std::{
+    ops::ControlFlow,
+    path::{Path, PathBuf},
+};
 
 use crate::{
     container::{FACTS, Writer},
@@ -160,10 +163,15 @@ impl SegmentBuilder {
     }
 
     /// Computes the rest and syncs the files to the disk.
-    pub(crate) fn finish(self, progress: &(dyn Fn(Progress) + Sync)) -> Result<()> {
+    pub(crate) fn finish(self, progress: &(dyn Fn(Progress) -> ControlFlow<()> + Sync)) -> Result<()> {
         let Self { folder, spec, records, spaces: [first, second], contrasts, lookup, .. } = self;
         let (records, sources, groups) = records.finish(None)?;
-        let tell = |space| move |phase, done, total| progress(Progress { space, phase, done, total });
+        let tell = |space| {
+            move |phase, done, total| match progress(Progress { space, phase, done, total }) {
+                ControlFlow::Continue(()) => Ok(()),
+                ControlFlow::Break(()) => Err(Error::Stopped),
+            }
+        };
         let first = first.finish(spec.graph, &groups, &tell(0))?;
         let second = second.finish(spec.graph, &groups, &tell(1))?;
         let contrasts = contrasts.map(|contrasts| contrasts.finish(spec.graph, sources, &tell(2))).transpose()?;

@@ -65,8 +65,8 @@ pub enum Phase {
     Save,
 }
 
-/// Receives progress: the phase, how much is done, and how much there is to do.
-pub(crate) type Tell<'a> = &'a (dyn Fn(Phase, u64, u64) + Sync);
+/// Receives progress: the phase, how much is done, and how much there is to do. Its error ends the build.
+pub(crate) type Tell<'a> = &'a (dyn Fn(Phase, u64, u64) -> Result<()> + Sync);
 
 /// Writes a space.
 #[derive(Debug)]
@@ -101,7 +101,7 @@ impl SpaceWriter {
         let Self { mut file, spec: SpaceSpec { dims, metric }, rows, starts } = self;
         let values = file.seal(rows)?;
         let count = values.len() / dims;
-        tell(Phase::Sums, 0, 1);
+        tell(Phase::Sums, 0, 1)?;
         let sums = class_sums(&values, dims, &starts);
         let counts: Vec<u64> = starts.windows(2).map(|ends| ends[1] - ends[0]).chain([count as u64]).collect();
         file.section(SUMS, &sums)?;
@@ -112,19 +112,20 @@ impl SpaceWriter {
 
         let (compact, kernel) = (file.start::<i8>(COMPACT)?, Kernel::best());
         for (i, part) in values.chunks(4096 * dims).enumerate() {
-            tell(Phase::Compact, i as u64 * 4096, count as u64);
+            tell(Phase::Compact, i as u64 * 4096, count as u64)?;
             let mut rounded = vec![0i8; part.len() / dims * stride(dims)];
             let rows = part.par_chunks(dims).zip(rounded.par_chunks_mut(stride(dims)));
             rows.for_each(|(row, out)| encode(kernel, row, &mean, out));
             file.push(&compact, &rounded)?;
         }
-        tell(Phase::Twins, 0, 1);
+        tell(Phase::Twins, 0, 1)?;
         let twins = file.section(TWINS, &twins(&values, dims))?;
         let compact = Compact::new(file.seal(compact)?, file.seal(stored_mean)?);
         let rows = Rows { values, dims, compact, twins: file.seal(twins)? };
         let nodes = nodes(&rows.twins);
         let grown = (metric == Metric::Cosine && nodes.len() >= graph.least.max(1))
             .then(|| grow(&rows, &nodes, graph, tell))
+            .transpose()?
             .flatten();
         let mut facts = [0; FACTS];
         facts[..3].copy_from_slice(&[dims as u64, count as u64, starts.len() as u64 - 1]);
@@ -133,7 +134,7 @@ impl SpaceWriter {
             facts[3..5].copy_from_slice(&[graph.degree as u64, u64::from(graph.entry)]);
             write_graph(&mut file, graph)?;
         }
-        tell(Phase::Save, 0, 1);
+        tell(Phase::Save, 0, 1)?;
         file.finish(facts)?;
         let graph = grown.map(|(_, facts)| facts);
         Ok(SpaceFacts { dims: dims as u32, metric, distinct: nodes.len() as u64, graph })
@@ -147,7 +148,7 @@ fn write_group_sums(file: &mut Writer, groups: &Groups, values: &[f32], dims: us
     let total = groups.counts().iter().copied().map(u64::from).sum();
     for grouping in 0..groups.counts().len() {
         groups.sums(grouping, values, dims, |_, sums| {
-            tell(Phase::Groups, done, total);
+            tell(Phase::Groups, done, total)?;
             done += (sums.len() / dims) as u64;
             file.push(&section, sums)
         })?;
@@ -166,15 +167,15 @@ fn write_graph(file: &mut Writer, graph: &Graph<Vec<u32>>) -> Result<()> {
 
 /// Builds the graph. Before the last nodes are inserted, they serve as queries to measure the recall. `None` if some
 /// nodes cannot be made reachable.
-fn grow(rows: &Rows, nodes: &[u32], spec: GraphSpec, tell: Tell<'_>) -> Option<(Graph<Vec<u32>>, GraphFacts)> {
+fn grow(rows: &Rows, nodes: &[u32], spec: GraphSpec, tell: Tell<'_>) -> Result<Option<(Graph<Vec<u32>>, GraphFacts)>> {
     let total = nodes.len() as u64;
     let progress = |done| tell(Phase::Graph, done, total);
     let mut growing = Growing::new(&rows.compact, nodes, spec.degree, spec.effort);
-    growing.grow(nodes.len() - held_out(nodes.len()), &progress);
-    tell(Phase::Recall, 0, 1);
+    growing.grow(nodes.len() - held_out(nodes.len()), &progress)?;
+    tell(Phase::Recall, 0, 1)?;
     let (effort, recall) = least_effort(rows, &growing.graph, growing.rest());
     let held_out = growing.rest().len() as u32;
-    growing.grow(nodes.len(), &progress);
+    growing.grow(nodes.len(), &progress)?;
     let facts = GraphFacts {
         degree: spec.degree as u32,
         build_effort: spec.effort as u32,
@@ -182,7 +183,7 @@ fn grow(rows: &Rows, nodes: &[u32], spec: GraphSpec, tell: Tell<'_>) -> Option<(
         recall,
         held_out,
     };
-    growing.mend().then_some((growing.graph, facts))
+    Ok(growing.mend().then_some((growing.graph, facts)))
 }
 
 /// The sum of the rows of each class, then the sum of these sums. In f64 and in a fixed order, so the bits are always the

@@ -30,7 +30,7 @@ impl Engine {
         message: &str,
     ) -> PyResult<(u64, usize, usize)> {
         let (snapshot, added, replaced) = (self.snapshot(), plain(&added), plain(&replaced));
-        let changed = run(py, snapshot.threads, |_| {
+        let changed = run(py, snapshot.threads, |stop| {
             let mut editor: EvidenceEditor<'_> = snapshot.bundle.evidence();
             if let Some(name) = treebank {
                 editor = editor.to_treebank(name);
@@ -41,7 +41,7 @@ impl Engine {
             if new_labels {
                 editor = editor.with_new_labels();
             }
-            editor.add(&added)?.replace(&replaced)?.remove(&removed).commit(message)
+            editor.add(&added)?.replace(&replaced)?.remove(&removed).commit_with(message, &|_| stop.flow())
         })?;
         self.refresh(py)?;
         Ok((changed.generation, changed.added, changed.removed))
@@ -60,7 +60,7 @@ impl Engine {
     #[pyo3(signature = (message = ""))]
     fn merge(&self, py: Python<'_>, message: &str) -> PyResult<Option<u64>> {
         let snapshot = self.snapshot();
-        let generation = run(py, snapshot.threads, |_| snapshot.bundle.evidence().merge(message, &|_| {}))?;
+        let generation = run(py, snapshot.threads, |stop| snapshot.bundle.evidence().merge(message, &|_| stop.flow()))?;
         self.refresh(py)?;
         Ok(generation)
     }

@@ -125,15 +125,15 @@ impl Observer for Watch<'_> {
         }
     }
 
-    fn indexing(&self, step: Step) {
+    fn indexing(&self, step: Step) -> Flow {
         let (what, done, total) = match step {
             Step::Encoding { done, total } => ("encoding", done as u64, total as u64),
             Step::Measuring { done, total } => ("measuring", done as u64, total as u64),
             Step::Indexing(progress) => ("indexing", progress.done, progress.total),
             // A step that this package does not know yet.
-            _ => return,
+            _ => return self.stop.flow(),
         };
-        self.listener.tell(what, done, total);
+        if self.listener.tell(what, done, total) { self.stop.flow() } else { Flow::Stop }
     }
 }
 

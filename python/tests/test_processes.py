@@ -3,6 +3,7 @@
 import multiprocessing
 import os
 import pickle
+import shutil
 import signal
 import subprocess
 import sys
@@ -104,9 +105,17 @@ texts = ["She reads the old letters in the garden."] * 200_000
 slow = citree.load(sys.argv[1], rule="sum", exact=True)
 words = ["She", "reads", "old", "letters"] * 150
 slow_sentence = citree.document._restore(slow, *nlp(words)[0]._state())
+if sys.argv[2] == "commit":
+    # A minute and more to encode and index.
+    gold, more = open("train.conllu").read(), []
+    for copy in range(100):
+        more.append(gold.replace("# sent_id = ", f"# sent_id = copy-{copy}-"))
+    evidence = slow.evidence.add("".join(more))
 print("ready", flush=True)
 try:
-    if sys.argv[2] == "parse":
+    if sys.argv[2] == "commit":
+        evidence.commit()
+    elif sys.argv[2] == "parse":
         nlp("\\n".join(texts), lines=True)
     elif sys.argv[2] == "sentence":
         slow(words)
@@ -139,6 +148,15 @@ def test_ctrl_c_ends_a_long_call(bundle: Path, folder: Path, tmp_path: Path, wha
     finally:
         process.kill()
     assert out == "interrupted\n"
+
+
+def test_ctrl_c_while_evidence_is_committed_leaves_it_as_it_was(bundle: Path, folder: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy.citree"
+    shutil.copytree(bundle, copy)
+    before = citree.load(copy).evidence
+    test_ctrl_c_ends_a_long_call(copy, folder, tmp_path, "commit")
+    after = citree.load(copy).evidence
+    assert (after.log(), after.segments()) == (before.log(), before.segments())
 
 
 def test_training_takes_word_vectors_and_leaves_a_trained_bundle_alone(folder: Path, tmp_path: Path) -> None:

@@ -27,6 +27,7 @@ use crate::device::Device;
 use crate::encoder::Pretrained;
 use crate::error::{Error, Result};
 use crate::evidence::{self, Built, EvidenceEditor, Step, TrainingEdges};
+use crate::flow::Flow;
 use crate::model::Model;
 use crate::treebank::Sentence;
 use std::path::Path;
@@ -195,8 +196,9 @@ impl Bundle {
     }
 
     /// Builds a new generation of the index from the gold edges of a treebank, with the usual number of rejected edges
-    /// beside them. This snapshot keeps the generation it has; [`refreshed`](Self::refreshed) gives one with the new.
-    pub fn build_index(&self, treebank: &[Sentence], progress: &(dyn Fn(Step) + Sync)) -> Result<Built> {
+    /// beside them. This snapshot keeps the generation it has; [`refreshed`](Self::refreshed) gives one with the new. If
+    /// `progress` stops the build, the error is [`Stopped`](crate::Error::Stopped) and the index is as it was.
+    pub fn build_index(&self, treebank: &[Sentence], progress: &(dyn Fn(Step) -> Flow + Sync)) -> Result<Built> {
         self.build_index_with(treebank, evidence::REJECTED, progress)
     }
 
@@ -205,7 +207,7 @@ impl Bundle {
         &self,
         treebank: &[Sentence],
         rejected: usize,
-        progress: &(dyn Fn(Step) + Sync),
+        progress: &(dyn Fn(Step) -> Flow + Sync),
     ) -> Result<Built> {
         evidence::build(self.model(), treebank, &self.layout().index(), rejected, progress, |_| Ok(()))
     }

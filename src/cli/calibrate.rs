@@ -3,6 +3,7 @@
 use super::machine::Machine;
 use super::progress::step_bar;
 use crate::bundle::{Bundle, Layout, MeasuredRules};
+use crate::flow::Flow;
 use crate::treebank::read_trees;
 use std::io::Write;
 use std::path::PathBuf;
@@ -48,6 +49,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let measured = bundle.calibrate(&dev, &|done, total| {
         bar.set_length(total as u64);
         bar.set_position(done as u64);
+        Flow::Continue
     });
     bar.finish_and_clear();
     let measured = measured?;

@@ -4,6 +4,7 @@ use super::machine::Machine;
 use super::progress::{advance, step_bar};
 use crate::bundle::Bundle;
 use crate::evidence::{REJECTED, Step};
+use crate::flow::Flow;
 use crate::task::Task;
 use crate::treebank::read_trees;
 use citree_index::Phase;
@@ -71,8 +72,8 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Shows the progress of a build.
-pub(super) fn show(bar: &ProgressBar, step: Step) {
+/// Shows the progress of a build. Ctrl-C ends the process, which leaves the index as it was.
+pub(super) fn show(bar: &ProgressBar, step: Step) -> Flow {
     let (name, done, total) = match step {
         Step::Encoding { done, total } => ("encoding".to_string(), done as u64, total as u64),
         Step::Measuring { done, total } => ("measuring rules".to_string(), done as u64, total as u64),
@@ -87,6 +88,7 @@ pub(super) fn show(bar: &ProgressBar, step: Step) {
         ),
     };
     advance(bar, &name, done, total);
+    Flow::Continue
 }
 
 /// What a phase of a build is called.

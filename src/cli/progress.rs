@@ -13,8 +13,6 @@ use std::time::Duration;
 pub(super) struct Progress {
     bar: ProgressBar,
     interrupted: Arc<AtomicBool>,
-    /// Called after Ctrl-C while the index is built.
-    pub while_indexing: fn(),
     steps: ProgressBar,
     /// The seconds of an epoch of each model, for training and scoring together; `None` until measured.
     epoch_seconds: [Option<f64>; 2],
@@ -25,7 +23,7 @@ impl Progress {
     pub(super) fn start() -> anyhow::Result<Self> {
         let interrupted = interrupt_flag()?;
         let bar = bar("{prefix:>22} {bar:24} {pos}/{len} {msg}")?;
-        Ok(Self { bar, interrupted, while_indexing: || {}, steps: step_bar()?, epoch_seconds: [None; 2] })
+        Ok(Self { bar, interrupted, steps: step_bar()?, epoch_seconds: [None; 2] })
     }
 
     /// Whether Ctrl-C was pressed.
@@ -114,12 +112,10 @@ impl Observer for Progress {
         if self.interrupted() { Flow::Stop } else { Flow::Continue }
     }
 
-    fn indexing(&self, step: Step) {
+    fn indexing(&self, step: Step) -> Flow {
         self.bar.finish_and_clear();
         super::index::show(&self.steps, step);
-        if self.interrupted() {
-            (self.while_indexing)();
-        }
+        if self.interrupted() { Flow::Stop } else { Flow::Continue }
     }
 
     fn epoch(&mut self, report: &EpochReport) {

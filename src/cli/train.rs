@@ -84,10 +84,6 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let device = args.machine.start()?;
     let (train, dev) = (read_trees(&args.train)?, read_trees(&args.dev)?);
     let mut progress = Progress::start()?;
-    progress.while_indexing = || {
-        tell_how_to_resume();
-        std::process::exit(130);
-    };
     let count = |sentences: &[Sentence]| sentences.iter().map(|s| s.words().len()).sum::<usize>();
     let (sentences, words, dev_sentences, dev_words) = (train.len(), count(&train), dev.len(), count(&dev));
     writeln!(

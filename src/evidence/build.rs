@@ -6,6 +6,7 @@ use super::labels::Labels;
 use super::record::TrainingSentence;
 use super::sum_of_sums;
 use crate::error::{Error, Result};
+use crate::flow::Flow;
 use crate::model::Model;
 use crate::treebank::Sentence;
 use citree_index::sums::Sums;
@@ -61,7 +62,7 @@ pub(crate) fn build(
     sentences: &[Sentence],
     folder: &Path,
     rejected: usize,
-    tell: &(dyn Fn(Step) + Sync),
+    tell: &(dyn Fn(Step) -> Flow + Sync),
     encoded: impl FnOnce([Sums; 2]) -> Result<()>,
 ) -> Result<Built> {
     let labels = Labels::trained(model.tables.vocabulary.labels());
@@ -87,7 +88,7 @@ pub(crate) fn build(
     })?;
     let [head_sums, label_sums] = sums;
     encoded([one_class(&head_sums), label_sums])?;
-    let generation = builder.finish(&|progress| tell(Step::Indexing(progress)))?;
+    let generation = builder.finish(&|progress| tell(Step::Indexing(progress)).into())?;
     Ok(Built { generation, edges, rejected: rejected_edges, left_out })
 }
 

@@ -8,6 +8,7 @@ use super::record::TrainingSentence;
 use super::regroup::regrouped;
 use super::treebanks;
 use crate::error::{Error, Result};
+use crate::flow::Flow;
 use crate::model::Model;
 use crate::treebank::Sentence;
 use citree_index::{Change, Index, Note};
@@ -149,14 +150,14 @@ impl<'a> EvidenceEditor<'a> {
     /// If a sentence to add is there already or has an unknown label, one to remove or replace is not there, or another
     /// process changes the index. Then nothing is changed.
     pub fn commit(self, message: &str) -> Result<Changed> {
-        self.commit_with(message, &|_| {})
+        self.commit_with(message, &|_| Flow::Continue)
     }
 
     /// As [`commit`](Self::commit), with progress.
     ///
     /// # Errors
-    /// As for [`commit`](Self::commit).
-    pub fn commit_with(self, message: &str, tell: &(dyn Fn(Step) + Sync)) -> Result<Changed> {
+    /// As for [`commit`](Self::commit), and [`Stopped`](Error::Stopped) if `tell` says so.
+    pub fn commit_with(self, message: &str, tell: &(dyn Fn(Step) -> Flow + Sync)) -> Result<Changed> {
         if self.added.is_empty() && self.removed.is_empty() {
             return Err(refused("there is nothing to add or to remove".to_string()));
         }
@@ -210,7 +211,7 @@ impl<'a> EvidenceEditor<'a> {
         }
         counted.write(model, &self.added, addition.segment(), tell, |_, _| {})?;
         changed.edges = counted.edges();
-        changed.generation = addition.publish(note, &|progress| tell(Step::Indexing(progress)))?;
+        changed.generation = addition.publish(note, &|progress| tell(Step::Indexing(progress)).into())?;
         Ok(changed)
     }
 

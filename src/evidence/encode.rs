@@ -10,6 +10,7 @@ use crate::edge::{EdgeModel, Rivals, edges_and_rivals};
 use crate::encoder::Numbered;
 use crate::error::{Error, Result};
 use crate::files::to_json;
+use crate::flow::Flow;
 use crate::model::Model;
 use crate::support::{support_rows, support_sums};
 use crate::task::Task;
@@ -109,7 +110,7 @@ impl Counted {
         model: &Model,
         sentences: &[Sentence],
         out: &mut SegmentBuilder,
-        tell: &(dyn Fn(Step) + Sync),
+        tell: &(dyn Fn(Step) -> Flow + Sync),
         mut added: impl FnMut(u32, [&[f32]; 2]),
     ) -> Result<()> {
         let label = |sentence: usize, word: usize| {
@@ -123,7 +124,9 @@ impl Counted {
         };
         let rivals = support.as_ref().map(|support| Rivals { support, per_word: self.per_word });
         for (chunk, part) in sentences.chunks(CHUNK).enumerate() {
-            tell(Step::Encoding { done: chunk * CHUNK, total: sentences.len() });
+            if tell(Step::Encoding { done: chunk * CHUNK, total: sentences.len() }) == Flow::Stop {
+                return Err(Error::Stopped);
+            }
             let numbered = model.pretrained.number(&model.tables.vocabulary, part)?;
             let heads: Vec<&[usize]> = numbered.iter().map(|sentence| sentence.heads.as_slice()).collect();
             let models = [&heads_model, &labels_model];

@@ -11,6 +11,7 @@ use super::record::TrainingSentence;
 use super::regroup::regrouped;
 use super::treebanks;
 use crate::error::Result;
+use crate::flow::Flow;
 use citree_index::{Index, LogEntry, SegmentFacts};
 
 /// What the log entry of an undo begins with. The rest says what was undone.
@@ -22,8 +23,9 @@ impl EvidenceEditor<'_> {
     /// part already.
     ///
     /// # Errors
-    /// If another process changes the index, or the files cannot be written. Treebanks that were merged before stay so.
-    pub fn merge(mut self, message: &str, tell: &(dyn Fn(Step) + Sync)) -> Result<Option<u64>> {
+    /// If another process changes the index, the files cannot be written, or `tell` stops it. Treebanks that were merged
+    /// before stay so.
+    pub fn merge(mut self, message: &str, tell: &(dyn Fn(Step) -> Flow + Sync)) -> Result<Option<u64>> {
         let mut generation = None;
         // Not kept open, because each change begins on its own.
         let segments = self.begin()?.index().segments();
@@ -35,7 +37,7 @@ impl EvidenceEditor<'_> {
         Ok(generation)
     }
 
-    fn merge_treebank(&self, name: &str, message: &str, tell: &(dyn Fn(Step) + Sync)) -> Result<Option<u64>> {
+    fn merge_treebank(&self, name: &str, message: &str, tell: &(dyn Fn(Step) -> Flow + Sync)) -> Result<Option<u64>> {
         let mut change = self.begin()?;
         let segments = change.index().segments();
         let places: Vec<usize> = (0..segments.len()).filter(|place| segments[*place].name == name).collect();
@@ -59,7 +61,7 @@ impl EvidenceEditor<'_> {
         let regroup = |grouping: usize, group: u32, sentence: u32| regrouped.number(grouping, group, sentence);
         let addition = change.add(name, spec, &places, Some(TrainingSentence::key), &regroup)?;
         let note = self.note(what, message, &content);
-        Ok(Some(addition.publish(note, &|progress| tell(Step::Indexing(progress)))?))
+        Ok(Some(addition.publish(note, &|progress| tell(Step::Indexing(progress)).into())?))
     }
 
     /// Gives a treebank another name. If a treebank has that name already, both are one from then on. Returns the new

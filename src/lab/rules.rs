@@ -14,6 +14,7 @@ use crate::bundle::{Bundle, Layout};
 use crate::config::System;
 use crate::error::Result;
 use crate::evidence;
+use crate::flow::Flow;
 use crate::rule::Rule;
 use crate::train::Stage;
 use measure::{EXPLAINED, FEW, Measured, measure};
@@ -90,7 +91,7 @@ fn own_bundle(bench: &Bench) -> Result<Bundle> {
     let bundle = Bundle::of(layout, model, lab.device.of_tensors())?;
     // An index of another model, or none, is built again.
     if bundle.index().is_err() {
-        bundle.build_index_with(lab.train, evidence::REJECTED, &|_| {})?;
+        bundle.build_index_with(lab.train, evidence::REJECTED, &|_| Flow::Continue)?;
         return Bundle::of(bundle.layout().clone(), bundle.model().clone(), lab.device.of_tensors());
     }
     Ok(bundle)

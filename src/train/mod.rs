@@ -199,11 +199,17 @@ pub(crate) fn train_alone(
         return Ok(None);
     };
     let model = Model::new(config.clone(), tables, pretrained.clone(), heads, labels);
-    let model = plan.save(model, layout, &*recorder.observer)?;
+    let model = match plan.save(model, layout, &*recorder.observer) {
+        Err(Error::Stopped) => return Ok(None),
+        model => model?,
+    };
     recorder.write()?;
     write_atomically(&layout.curve(), curve::svg(&recorder.reports).as_bytes())?;
     let bundle = Bundle::of(layout.clone(), model.clone(), device)?;
-    bundle.calibrate(plan.dev, &|done, total| recorder.observer.indexing(Step::Measuring { done, total }))?;
+    match bundle.calibrate(plan.dev, &|done, total| recorder.observer.indexing(Step::Measuring { done, total })) {
+        Err(Error::Stopped) => return Ok(None),
+        measured => drop(measured?),
+    }
     folder::end(&folder)?;
     Bundle::of(layout.clone(), model, device).map(Some)
 }
@@ -277,8 +283,8 @@ impl Observer for Recorder<'_> {
         self.observer.epoch(report);
     }
 
-    fn indexing(&self, step: Step) {
-        self.observer.indexing(step);
+    fn indexing(&self, step: Step) -> Flow {
+        self.observer.indexing(step)
     }
 }
 

@@ -14,8 +14,11 @@ pub trait Observer: Sync {
     }
     /// Called after every epoch.
     fn epoch(&mut self, _report: &EpochReport) {}
-    /// Called while the training edges are encoded and indexed, from several threads.
-    fn indexing(&self, _step: Step) {}
+    /// Called while the training edges are encoded and indexed, from several threads. A run that stops here is resumed
+    /// where the index begins.
+    fn indexing(&self, _step: Step) -> Flow {
+        Flow::Continue
+    }
 }
 
 /// Ignores all reports.

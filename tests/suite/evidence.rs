@@ -97,7 +97,7 @@ fn same(changed: &Bundle, anew: &Bundle) {
 /// The bundle with an index of these sentences, built as a whole.
 fn anew(sandbox: &Sandbox, sentences: &[Sentence]) -> Bundle {
     sandbox.trained("anew.citree");
-    open(sandbox, "anew.citree").build_index(sentences, &|_| {}).unwrap();
+    open(sandbox, "anew.citree").build_index(sentences, &|_| citree::Flow::Continue).unwrap();
     open(sandbox, "anew.citree")
 }
 
@@ -142,7 +142,11 @@ fn after_changes_a_bundle_decides_and_explains_as_one_that_is_indexed_anew() {
         assert!(ids.clone().zip(0..).all(|(id, edge)| index.edge_with_id(id) == Some(edge)));
         ids.collect::<std::collections::BTreeSet<_>>()
     };
-    bundle.evidence().merge("one index again", &|_| {}).unwrap();
+    let changes = bundle.evidence().log().unwrap().len();
+    let stopped = bundle.evidence().merge("", &|_| citree::Flow::Stop);
+    assert!(matches!(stopped, Err(citree::Error::Stopped)), "{stopped:?}");
+    assert_eq!(bundle.evidence().log().unwrap().len(), changes, "nothing was published");
+    bundle.evidence().merge("one index again", &|_| citree::Flow::Continue).unwrap();
     let merged = open(&sandbox, "t.citree");
     assert_eq!(citing(&merged), citing(&before_merge), "ids stay");
     assert_eq!(merged.evidence().list().unwrap().len(), 2, "a part for each treebank");

@@ -98,7 +98,7 @@ fn explained(bundle: &Bundle, rule: Rule, exact: bool) -> Vec<Explanation> {
 /// A bundle of all starter sentences, whose spaces are large enough for graphs.
 fn with_graphs() -> (Sandbox, Bundle) {
     let (sandbox, bundle) = trained();
-    bundle.build_index(&starter::train(), &|_| {}).unwrap();
+    bundle.build_index(&starter::train(), &|_| citree::Flow::Continue).unwrap();
     let bundle = Bundle::open(sandbox.path("t.citree")).unwrap();
     let manifest = index(bundle.index().unwrap()).manifest().clone();
     assert!(manifest.spaces[0].graph.is_some() && manifest.contrasts.unwrap().space.graph.is_some());

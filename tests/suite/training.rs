@@ -158,8 +158,9 @@ fn a_run_killed_while_it_writes_what_it_starts_from_cannot_be_resumed_from_rando
 /// Ends a training, like a kill, after the model is written and before the index is.
 struct WhileIndexing;
 impl Observer for WhileIndexing {
-    fn indexing(&self, step: Step) {
+    fn indexing(&self, step: Step) -> Flow {
         assert!(!matches!(step, Step::Indexing(_)), "on purpose");
+        Flow::Continue
     }
 }
 
@@ -187,6 +188,37 @@ fn a_training_that_ends_while_it_builds_the_index_resumes_to_a_whole_bundle() {
     assert!(!path.join("training").exists());
     sandbox.trained("whole.citree");
     assert!(model_files(&path) == model_files(&sandbox.path("whole.citree")));
+}
+
+/// Says stop when the index is built.
+struct StopsAt(fn(Step) -> bool);
+impl Observer for StopsAt {
+    fn indexing(&self, step: Step) -> Flow {
+        if (self.0)(step) { Flow::Stop } else { Flow::Continue }
+    }
+}
+
+#[test]
+fn a_training_stopped_while_it_encodes_indexes_or_measures_resumes_to_the_same_bundle() {
+    let sandbox = Sandbox::new();
+    sandbox.trained("whole.citree");
+    let config = Config::load(Preset::Small, &sandbox.path("tiny.toml")).unwrap();
+    let (train_set, dev) = (starter::train()[..60].to_vec(), starter::dev()[..20].to_vec());
+    let (none, device) = (Pretrained::default(), citree::Device::CPU);
+    let plan = Plan { config: &config, pretrained: &none, train: &train_set, dev: &dev, device: &device };
+    let path = sandbox.path("run.citree");
+    let stops: [fn(Step) -> bool; 3] = [
+        |step| matches!(step, Step::Encoding { .. }),
+        |step| matches!(step, Step::Indexing(progress) if progress.space == 1),
+        |step| matches!(step, Step::Measuring { done: 1, .. }),
+    ];
+    for (number, stops) in stops.into_iter().enumerate() {
+        let start = if number == 0 { Start::Fresh } else { Start::Resume };
+        assert!(train(&plan, &path, start, &mut StopsAt(stops)).unwrap().is_none(), "{number}: it was not stopped");
+    }
+    assert!(train(&plan, &path, Start::Resume, &mut ()).unwrap().is_some());
+    assert!(model_files(&path) == model_files(&sandbox.path("whole.citree")));
+    assert_eq!(sandbox.citree(&["verify", "run.citree"]).status.code(), Some(0));
 }
 
 #[test]

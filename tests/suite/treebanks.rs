@@ -15,7 +15,7 @@ pub fn open(sandbox: &Sandbox, bundle: &str) -> Bundle {
 /// The bundle of the tiny model, with an index of these sentences.
 pub fn indexed(sandbox: &Sandbox, name: &str, sentences: &[Sentence]) -> Bundle {
     sandbox.trained(name);
-    open(sandbox, name).build_index(sentences, &|_| {}).unwrap();
+    open(sandbox, name).build_index(sentences, &|_| citree::Flow::Continue).unwrap();
     open(sandbox, name)
 }
 
@@ -184,11 +184,11 @@ fn merging_keeps_treebanks_apart_and_renaming_joins_them() {
     bundle.evidence().with_new_labels().add(new).unwrap().commit("").unwrap();
     bundle.evidence().remove(&[starter::train()[3].sent_id().unwrap()]).commit("").unwrap();
     let before = open(&sandbox, "two.citree");
-    assert!(before.evidence().merge("", &|_| {}).unwrap().is_some());
+    assert!(before.evidence().merge("", &|_| citree::Flow::Continue).unwrap().is_some());
     let merged = open(&sandbox, "two.citree");
     assert_eq!(names(&merged), ["treebank", "second", "added"]);
     assert_eq!(merged.evidence().list().unwrap().iter().map(|part| part.removed).sum::<u64>(), 0);
-    assert_eq!(merged.evidence().merge("", &|_| {}).unwrap(), None);
+    assert_eq!(merged.evidence().merge("", &|_| citree::Flow::Continue).unwrap(), None);
     for rule in rules() {
         assert_close(
             &scores(&explained(&merged, &exactly(&rule))),
@@ -198,7 +198,7 @@ fn merging_keeps_treebanks_apart_and_renaming_joins_them() {
     }
     merged.evidence().rename("added", "second", "").unwrap();
     assert_eq!(names(&open(&sandbox, "two.citree")), ["treebank", "second"]);
-    merged.evidence().merge("", &|_| {}).unwrap();
+    merged.evidence().merge("", &|_| citree::Flow::Continue).unwrap();
     assert_eq!(merged.evidence().list().unwrap().len(), 2);
     open(&sandbox, "two.citree").verify().unwrap().unwrap();
     let message = merged.evidence().rename("absent", "x", "").unwrap_err().to_string();
@@ -232,7 +232,7 @@ fn a_label_that_the_model_never_saw_is_cited_and_predicted_once_it_is_taken_in()
         assert_eq!(&*edge.labelling.citations[0].source.sent_id, lesson.sent_id().unwrap());
         bundle.verify().unwrap().unwrap();
         bundle.evidence().rename("added", "treebank", "").unwrap_or_default();
-        bundle.evidence().merge("", &|_| {}).unwrap();
+        bundle.evidence().merge("", &|_| citree::Flow::Continue).unwrap();
     }
     // A second new label gets another number.
     let mut second = starter::dev()[2].clone();

@@ -122,7 +122,7 @@ fn a_weight_that_the_bundle_keeps_counts_like_one_that_is_asked_for() {
     kept.evidence().to_treebank("second").with_new_labels().add(&new[..1]).unwrap().commit("").unwrap();
     kept.evidence().with_new_labels().with_weight(0.5).add(&new[1..]).unwrap().commit("").unwrap();
     assert_eq!(weights(&open(&sandbox, "two.citree")), [1.0, 3.0, 0.5]);
-    kept.evidence().merge("", &|_| {}).unwrap();
+    kept.evidence().merge("", &|_| citree::Flow::Continue).unwrap();
     assert_eq!(weights(&open(&sandbox, "two.citree")), [1.0, 3.0, 0.5]);
     kept.evidence().rename("added", "second", "").unwrap();
     assert_eq!(weights(&open(&sandbox, "two.citree")), [1.0, 3.0]);

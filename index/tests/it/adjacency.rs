@@ -1,6 +1,7 @@
 //! The graph for other programs: that of the index, or one built from the rows that count.
 
 use std::collections::HashSet;
+use std::ops::ControlFlow;
 
 use citree_index::{Adjacency, GraphSpec, Metric, Space};
 
@@ -33,7 +34,7 @@ fn every_row_has_a_node_and_every_node_is_within_reach() {
     let row = data.row(3).to_vec();
     data.rows[0][17 * data.dims..18 * data.dims].copy_from_slice(&row);
     let builder = data.filled(folder.path()).unwrap();
-    builder.finish(&|_| {}).unwrap();
+    builder.finish(&|_| ControlFlow::Continue(())).unwrap();
     let index = citree_index::Index::open(folder.path()).unwrap();
     let space = &index.spaces()[0];
     let graph = adjacency(space);

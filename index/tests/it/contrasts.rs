@@ -1,6 +1,7 @@
 //! Contrast records: stored and searched apart, checked like everything else, and invisible to the records.
 
 use std::fs;
+use std::ops::ControlFlow;
 
 use citree_index::{Builder, Error, Index, Spec};
 
@@ -28,7 +29,7 @@ fn filled(data: &Data, rows: &[f32], folder: &std::path::Path) -> Builder {
 fn contrast_records_are_found_apart_from_records_and_keep_what_they_were_given() {
     let (data, folder) = (Data::small(1), tempfile::tempdir().unwrap());
     let rows = rows(&data);
-    filled(&data, &rows, folder.path()).finish(&|_| {}).unwrap();
+    filled(&data, &rows, folder.path()).finish(&|_| ControlFlow::Continue(())).unwrap();
     let index = Index::open(folder.path()).unwrap();
     index.verify().unwrap();
     let contrasts = index.contrasts().unwrap();
@@ -45,7 +46,7 @@ fn contrast_records_are_found_apart_from_records_and_keep_what_they_were_given()
 fn the_files_of_the_records_are_the_same_with_and_without_contrasts() {
     let data = Data::small(2);
     let [with, without] = [(); 2].map(|()| tempfile::tempdir().unwrap());
-    filled(&data, &rows(&data), with.path()).finish(&|_| {}).unwrap();
+    filled(&data, &rows(&data), with.path()).finish(&|_| ControlFlow::Continue(())).unwrap();
     data.build(without.path());
     for name in ["edges", "heads", "labels"] {
         let read = |folder: &std::path::Path| fs::read(folder.join("gen-000001").join(name)).unwrap();
@@ -64,17 +65,17 @@ fn contrast_records_must_be_as_many_as_announced_of_known_sources_and_fit_the_fi
     let one = Spec { contrasts: 1, ..data.spec() };
     let mut builder = data.filled_with(folder.path(), one.clone()).unwrap();
     assert!(builder.add_contrast(0, [1, 2], &row[1..]).is_err(), "too short a row");
-    assert!(builder.finish(&|_| {}).is_err(), "one is missing");
+    assert!(builder.finish(&|_| ControlFlow::Continue(())).is_err(), "one is missing");
     let mut builder = data.filled_with(folder.path(), one).unwrap();
     builder.add_contrast(9999, [1, 2], &row).unwrap();
-    assert!(builder.finish(&|_| {}).is_err(), "no such source");
+    assert!(builder.finish(&|_| ControlFlow::Continue(())).is_err(), "no such source");
     assert!(matches!(Index::open(folder.path()), Err(Error::Missing { .. })), "nothing was published");
 }
 
 #[test]
 fn damage_in_the_files_of_contrast_records_is_found() {
     let (data, folder) = (Data::small(4), tempfile::tempdir().unwrap());
-    filled(&data, &rows(&data), folder.path()).finish(&|_| {}).unwrap();
+    filled(&data, &rows(&data), folder.path()).finish(&|_| ControlFlow::Continue(())).unwrap();
     for name in ["rejected", "rejected-edges", "manifest"] {
         let path = folder.path().join("gen-000001").join(name);
         let whole = fs::read(&path).unwrap();
@@ -97,7 +98,7 @@ fn damage_in_the_files_of_contrast_records_is_found() {
 #[test]
 fn a_manifest_with_contrasts_needs_a_reader_of_version_2() {
     let (data, folder) = (Data::small(5), tempfile::tempdir().unwrap());
-    filled(&data, &rows(&data), folder.path()).finish(&|_| {}).unwrap();
+    filled(&data, &rows(&data), folder.path()).finish(&|_| ControlFlow::Continue(())).unwrap();
     let version = |name: &str| fs::read(folder.path().join("gen-000001").join(name)).unwrap()[8];
     assert_eq!(["manifest", "edges", "heads", "labels", "rejected", "rejected-edges"].map(version), [2, 1, 1, 1, 1, 1]);
 }

@@ -2,6 +2,7 @@
 
 use std::{
     fs,
+    ops::ControlFlow,
     path::{Path, PathBuf},
 };
 
@@ -154,7 +155,7 @@ fn nothing_damaged_is_merged_into_a_new_segment() {
         (spec.class_counts, spec.contrasts) = (Vec::new(), 0);
         let change = Change::begin(folder.path())?;
         let addition = change.add("all", spec, &[0, 1], None, &|_, _, _| 0)?;
-        addition.publish(Note::default(), &|_| {})
+        addition.publish(Note::default(), &|_| ControlFlow::Continue(()))
     };
     let path = folder.path().join("gen-000001/heads");
     let original = fs::read(&path).unwrap();

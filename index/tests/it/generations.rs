@@ -2,6 +2,7 @@
 
 use std::{
     fs,
+    ops::ControlFlow,
     path::Path,
     process::{Command, Stdio},
     sync::atomic::{AtomicBool, Ordering},
@@ -45,7 +46,7 @@ fn a_second_writer_is_refused() {
     let Err(error) = Data::small(2).filled(folder.path()) else { panic!("two writers") };
     assert!(matches!(error, Error::Busy { .. }));
     assert!(error.to_string().ends_with("wait until it is done, or stop it"));
-    first.finish(&|_| {}).unwrap();
+    first.finish(&|_| ControlFlow::Continue(())).unwrap();
     assert_eq!(Data::small(2).build(folder.path()).generation(), 2);
 }
 
@@ -107,7 +108,7 @@ fn eight_readers_across_twenty_rebuilds_always_see_one_whole_generation() {
             .collect();
         let built: Result<Vec<u64>, Error> = all_data[1..]
             .iter()
-            .map(|data| data.filled(folder.path()).and_then(|builder| builder.finish(&|_| {})))
+            .map(|data| data.filled(folder.path()).and_then(|builder| builder.finish(&|_| ControlFlow::Continue(()))))
             .collect();
         done.store(true, Ordering::Relaxed);
         assert_eq!(built.unwrap(), (2..=21).collect::<Vec<_>>());

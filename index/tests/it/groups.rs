@@ -1,6 +1,7 @@
 //! Groups of records and their sums.
 
 use citree_index::{Builder, Error, Phase, Record};
+use std::ops::ControlFlow;
 
 use crate::make::Data;
 
@@ -93,7 +94,7 @@ fn an_index_can_have_no_groupings_and_groups_can_be_empty() {
     let mut builder = Builder::create(folder.path(), spec).unwrap();
     builder.add_source(b"one").unwrap();
     builder.add(data.records[0], &[], [data.row(0); 2]).unwrap();
-    builder.finish(&|_| {}).unwrap();
+    builder.finish(&|_| ControlFlow::Continue(())).unwrap();
     let index = citree_index::Index::open(folder.path()).unwrap();
     index.verify().unwrap();
     assert!(index.groupings().is_empty() && index.attachments().all(<[u8]>::is_empty));
@@ -102,7 +103,11 @@ fn an_index_can_have_no_groupings_and_groups_can_be_empty() {
 
     let builder = data.filled(folder.path()).unwrap();
     let told = std::sync::Mutex::new(Vec::new());
-    builder.finish(&|progress| told.lock().unwrap().push((progress.phase, progress.total))).unwrap();
+    let tell = |progress: citree_index::Progress| {
+        told.lock().unwrap().push((progress.phase, progress.total));
+        ControlFlow::Continue(())
+    };
+    builder.finish(&tell).unwrap();
     assert!(told.lock().unwrap().contains(&(Phase::Groups, 8)), "one source and seven groups");
     let index = citree_index::Index::open(folder.path()).unwrap();
     index.verify().unwrap();

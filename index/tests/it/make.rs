@@ -1,5 +1,6 @@
 //! Small indexes to test with.
 
+use std::ops::ControlFlow;
 use std::path::Path;
 
 use citree_index::{Builder, Change, Error, GraphSpec, Index, Metric, Note, Record, SpaceSpec, Spec};
@@ -87,7 +88,7 @@ impl Data {
         for (number, row) in (0..).zip(rows.chunks(self.dims)) {
             builder.add_contrast(number % self.sources(), [number, 2 * number], row).unwrap();
         }
-        builder.finish(&|_| {}).unwrap();
+        builder.finish(&|_| ControlFlow::Continue(())).unwrap();
         Index::open(folder).unwrap()
     }
 
@@ -115,12 +116,14 @@ impl Data {
         }
         segment.add_contrast(1, [7, 8], &rows[..self.dims]).unwrap();
         let [who, what, message] = ["somebody", "changed", "to freeze it"].map(str::to_owned);
-        addition.publish(Note { who, what, message, content: b"more".to_vec() }, &|_| {}).unwrap();
+        addition
+            .publish(Note { who, what, message, content: b"more".to_vec() }, &|_| ControlFlow::Continue(()))
+            .unwrap();
         Index::open(folder).unwrap()
     }
 
     pub fn build(&self, folder: &Path) -> Index {
-        self.filled(folder).unwrap().finish(&|_| {}).unwrap();
+        self.filled(folder).unwrap().finish(&|_| ControlFlow::Continue(())).unwrap();
         Index::open(folder).unwrap()
     }
 

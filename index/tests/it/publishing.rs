@@ -2,9 +2,10 @@
 
 use std::{
     fs,
+    ops::ControlFlow,
     path::Path,
     process::{Command, Stdio},
-    sync::atomic::{AtomicBool, Ordering},
+    sync::atomic::{AtomicBool, AtomicUsize, Ordering},
     time::Duration,
 };
 
@@ -37,9 +38,41 @@ fn a_change_that_is_not_published_leaves_the_folder_as_it_was() {
     drop(addition);
     let begun = Change::begin(folder.path()).unwrap();
     let missing = begun.add("x", spec(&added, 0, Metric::Cosine), &[], Some(key), &|_, group, _| group).unwrap();
-    assert!(matches!(missing.publish(note("too few records"), &|_| {}), Err(Error::Input { .. })));
+    assert!(matches!(
+        missing.publish(note("too few records"), &|_| ControlFlow::Continue(())),
+        Err(Error::Input { .. })
+    ));
     assert_eq!(folders(folder.path()), ["gen-000001"]);
     assert_eq!(Index::open(folder.path()).unwrap().manifest().sources, 20);
+}
+
+#[test]
+fn a_change_that_is_stopped_at_any_step_leaves_the_folder_as_it_was() {
+    let folder = tempfile::tempdir().unwrap();
+    drop(build(&some_sources(0..200), folder.path(), Metric::Cosine));
+    let before = folders(folder.path());
+    let added = some_sources(200..420);
+    let publish = |steps: usize| {
+        let asked = AtomicUsize::new(0);
+        let begun = Change::begin(folder.path()).unwrap();
+        let mut addition =
+            begun.add("x", spec(&added, 0, Metric::Cosine), &[], Some(key), &|_, group, _| group).unwrap();
+        added.iter().for_each(|source| source.write(addition.segment()));
+        let published = addition.publish(note("stopped"), &|_| match asked.fetch_add(1, Ordering::Relaxed) < steps {
+            true => ControlFlow::Continue(()),
+            false => ControlFlow::Break(()),
+        });
+        (published, asked.into_inner())
+    };
+    let mut steps = 0;
+    while let (Err(error), asked) = publish(steps) {
+        assert!(matches!(error, Error::Stopped), "{error}");
+        assert_eq!(asked, steps + 1, "it went on after it was stopped");
+        assert_eq!(folders(folder.path()), before);
+        steps += 1;
+    }
+    assert!(steps > 20, "{steps}: the graphs ask too");
+    assert_eq!(Index::open(folder.path()).unwrap().manifest().sources, 420);
 }
 
 #[test]
@@ -95,7 +128,7 @@ fn a_change_costs_nothing_of_the_segments_that_stay_and_a_merge_frees_them() {
     let regroup = |grouping: usize, group: u32, source: u32| if grouping == 0 { source } else { group % 4 };
     let places: Vec<usize> = (0..merge.index().segments().len()).collect();
     let merge = merge.add("all", spec(&[], 60, Metric::Cosine), &places, Some(key), &regroup).unwrap();
-    merge.publish(note("merged"), &|_| {}).unwrap();
+    merge.publish(note("merged"), &|_| ControlFlow::Continue(())).unwrap();
     assert_eq!(folders(folder.path()), ["gen-000003", "seg-000003"]);
     let index = Index::open(folder.path()).unwrap();
     assert_eq!((index.segments()[0].sources, index.segments()[0].name.as_str()), (60, "all"));

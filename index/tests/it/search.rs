@@ -1,6 +1,7 @@
 //! Answers of searches, compared with plain arithmetic.
 
 use std::collections::HashSet;
+use std::ops::ControlFlow;
 
 use citree_index::{Answer, GraphSpec, Metric, Nearest, Record, Space};
 
@@ -225,10 +226,10 @@ fn rows_and_records_that_do_not_fit_are_refused() {
     assert!(message(builder.add(record, &[0, 0], [&[f32::NAN, 0.0, 0.0, 0.0], &unit])).contains("finite"));
     assert!(message(builder.add(Record { class: 9, ..record }, &[0, 0], [&unit, &unit])).contains("expected below 7"));
     assert!(message(builder.add(record, &[0, 0], [&unit, &unit])).contains("as announced"));
-    builder.finish(&|_| {}).unwrap();
+    builder.finish(&|_| ControlFlow::Continue(())).unwrap();
     let index = citree_index::Index::open(folder.path()).unwrap();
     assert!(index.spaces()[0].nearest(&unit[..2]).run().is_err());
     assert!(index.spaces()[0].nearest_many(&[0.5; 6], |_, nearest| nearest).is_err());
     let short = citree_index::Builder::create(folder.path(), data.spec()).unwrap();
-    assert!(short.finish(&|_| {}).unwrap_err().to_string().contains("30 fewer"));
+    assert!(short.finish(&|_| ControlFlow::Continue(())).unwrap_err().to_string().contains("30 fewer"));
 }

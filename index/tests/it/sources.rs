@@ -1,5 +1,6 @@
 //! Sources with records and contrast records, in indexes that are built as a whole and changed.
 
+use std::ops::ControlFlow;
 use std::path::Path;
 
 use citree_index::{Builder, Change, Error, GraphSpec, Index, Metric, Note, Record, SegmentBuilder, SpaceSpec, Spec};
@@ -70,7 +71,7 @@ pub fn note(what: &str) -> Note {
 pub fn build(sources: &[Source], folder: &Path, metric: Metric) -> Index {
     let mut builder = Builder::create(folder, spec(sources, 0, metric)).unwrap().find_sources_by(key);
     sources.iter().for_each(|source| source.write(builder.segment()));
-    builder.finish(&|_| {}).unwrap();
+    builder.finish(&|_| ControlFlow::Continue(())).unwrap();
     Index::open(folder).unwrap()
 }
 
@@ -90,7 +91,7 @@ pub fn change(folder: &Path, removed: &[String], added: &[Source], first: usize,
     let regroup = |grouping: usize, group: u32, source: u32| if grouping == 0 { source } else { group % 4 };
     let mut addition = change.add("added", spec, &places, Some(key), &regroup)?;
     added.iter().for_each(|source| source.write(addition.segment()));
-    addition.publish(note("changed"), &|_| {})
+    addition.publish(note("changed"), &|_| ControlFlow::Continue(()))
 }
 
 /// The same sources at every call.

@@ -124,7 +124,7 @@ fn a_request_is_answered_from_the_generation_it_began_with() {
         let begun = request(&rule).coming_again();
         // Published after the request was read, before it is answered. The two treebanks have no sentence in common.
         let other = if known == 1 { &treebank[20..30] } else { &treebank[..20] };
-        Bundle::open(&path).unwrap().build_index(other, &|_| {}).unwrap();
+        Bundle::open(&path).unwrap().build_index(other, &|_| crate::Flow::Continue).unwrap();
         assert!(matches!(snapshots.refresh(Instant::now()), Refreshed::Switched(new) if new == known + 1));
         let after = ask(request(&rule).coming_again());
         assert_eq!(ask(begun), before, "{rule}: the request that had begun");

@@ -11,7 +11,7 @@ fn a_generation_that_cannot_be_opened_is_said_once_and_tried_again_later_and_lat
     let folder = tempfile::tempdir().unwrap();
     let path = bundle(folder.path());
     let snapshots = Snapshots::open(&path, &Device::CPU).unwrap();
-    Bundle::open(&path).unwrap().build_index(&starter::train()[20..30], &|_| {}).unwrap();
+    Bundle::open(&path).unwrap().build_index(&starter::train()[20..30], &|_| crate::Flow::Continue).unwrap();
     let (published, hidden) = (path.join("index/gen-000002"), folder.path().join("hidden"));
     std::fs::rename(&published, &hidden).unwrap();
     let start = Instant::now();

@@ -34,10 +34,10 @@ pub fn split(copied: &Copied, options: &Options) -> anyhow::Result<String> {
     let asked: Vec<Sentence> = copied.dev.iter().step_by(stride).cloned().collect();
     let bundle = copied.open()?;
     say("split: both as one treebank")?;
-    bundle.build_index(&[&first[..], &second].concat(), &|_| {})?;
+    bundle.build_index(&[&first[..], &second].concat(), &|_| citree::Flow::Continue)?;
     let whole = explained(&copied.open()?, &asked)?;
     say("split: one treebank, and the other added to it")?;
-    bundle.build_index(&first, &|_| {})?;
+    bundle.build_index(&first, &|_| citree::Flow::Continue)?;
     bundle.evidence().to_treebank("second").add(&second)?.commit("")?;
     let two = explained(&copied.open()?, &asked)?;
     let mut out = format!(

@@ -30,7 +30,7 @@ pub fn change(copied: &Copied, options: &Options) -> anyhow::Result<String> {
     let tenth = copied.folder.with_file_name("tenth.citree");
     copy(&copied.folder, &tenth)?;
     let train: Vec<Sentence> = read_trees(&options.train)?.into_iter().step_by(TENTH).collect();
-    Bundle::open(&tenth)?.build_index(&train, &|_| {})?;
+    Bundle::open(&tenth)?.build_index(&train, &|_| citree::Flow::Continue)?;
     let lesson = lessons(&copied.dev, WORDS..=WORDS, 1)?;
     let file = copied.folder.with_file_name("lesson.conllu");
     write_sentence(&mut std::fs::File::create(&file)?, &lesson[0])?;
@@ -92,7 +92,7 @@ pub fn search(copied: &Copied, options: &Options) -> anyhow::Result<String> {
     say("search: merging")?;
     let bundle = Bundle::open(&merged)?;
     bundle.evidence().rename("added", "treebank", "")?;
-    bundle.evidence().merge("", &|_| {})?;
+    bundle.evidence().merge("", &|_| citree::Flow::Continue)?;
     let settings = Settings { rule: Some(Rule::knn(Rule::NEIGHBORS)?), ..Settings::default() };
     let explainers =
         [Bundle::open(&merged)?.explainer_with(&settings)?, Bundle::open(&parts)?.explainer_with(&settings)?];
@@ -127,7 +127,7 @@ pub fn merge(copied: &Copied, options: &Options) -> anyhow::Result<String> {
     let lesson = lessons(&copied.dev, WORDS..=WORDS, 1)?;
     bundle.evidence().to_treebank("treebank").add(&lesson)?.commit("")?;
     say("merge: merging")?;
-    let (merging, merged) = timed(|| bundle.evidence().merge("", &|_| {}));
+    let (merging, merged) = timed(|| bundle.evidence().merge("", &|_| citree::Flow::Continue));
     merged?;
     say("merge: building anew")?;
     let encoded = OnceLock::new();
@@ -136,6 +136,7 @@ pub fn merge(copied: &Copied, options: &Options) -> anyhow::Result<String> {
         if matches!(step, Step::Indexing(_)) {
             encoded.get_or_init(Instant::now);
         }
+        citree::Flow::Continue
     };
     let (building, built) = timed(|| bundle.build_index(&train, &note));
     built?;
