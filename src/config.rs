@@ -53,6 +53,9 @@ pub struct Config {
     pub char_dim: usize,
     /// Filters of the character convolution (its window is 3).
     pub char_filters: usize,
+    /// Whether the character convolution sees where words begin and end.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub char_ends: bool,
     /// Layers of the BiLSTM.
     pub lstm_layers: usize,
     /// Units of the BiLSTM per direction.
@@ -96,6 +99,7 @@ impl Config {
             word_dim: 100,
             char_dim: 30,
             char_filters: 30,
+            char_ends: false,
             lstm_layers: 2,
             lstm_units: 300,
             edge_dim: 300,

@@ -2,6 +2,7 @@
 
 use super::transformer::{Features, PieceBatch, Pieces, Transformer};
 use super::vocabulary::Numbered;
+use super::word_vectors::Place;
 use crate::error::Result;
 use crate::ops::Segments;
 use crate::ops::char_cnn::Spellings;
@@ -30,8 +31,8 @@ pub(crate) struct Batch {
     pub packed_row: Vec<u32>,
     /// Plain rows by sentence.
     pub(crate) segments: Segments,
-    /// Row in the frozen word vectors of every packed row; empty without word vectors.
-    pub vectors: Vec<u32>,
+    /// Place in the frozen word vectors of every packed row; empty without word vectors.
+    pub vectors: Vec<Place>,
     /// The input pieces of the transformer, with one output row per packed row; empty without one or with stored states.
     pub(crate) pieces: PieceBatch,
     /// Stored states and the stored row of every packed row, if all sentences have them.
@@ -67,7 +68,7 @@ impl Batch {
                 });
             }
         }
-        let vectors = sentences.iter().flat_map(|s| &s.vectors).copied().collect::<Vec<u32>>();
+        let vectors = sentences.iter().flat_map(|s| &s.vectors).cloned().collect::<Vec<Place>>();
         Self {
             vectors: pack(&vectors, &packed_row),
             pieces: pieces_of(sentences, &packed_row),
@@ -118,12 +119,12 @@ impl Batch {
 }
 
 /// Reorders values of plain rows into packed rows. Empty unless every row has a value.
-fn pack<T: Copy + Default>(plain: &[T], packed_row: &[u32]) -> Vec<T> {
+fn pack<T: Clone + Default>(plain: &[T], packed_row: &[u32]) -> Vec<T> {
     if plain.len() != packed_row.len() {
         return Vec::new();
     }
     let mut packed = vec![T::default(); plain.len()];
-    plain.iter().zip(packed_row).for_each(|(&value, &row)| packed[row as usize] = value);
+    plain.iter().zip(packed_row).for_each(|(value, &row)| packed[row as usize] = value.clone());
     packed
 }
 

@@ -21,7 +21,6 @@ use crate::ops::linear::linear;
 use crate::ops::lstm::bilstm;
 use crate::random::Random;
 use candle_core::{Device, Tensor};
-use pretrained::NO_VECTOR;
 use std::sync::Arc;
 use transformer::{Network, Transformer};
 use word_vectors::WordVectors;
@@ -158,10 +157,8 @@ fn known_vectors(vectors: &WordVectors, batch: &Batch, device: &Device) -> Resul
     }
     let dims = vectors.dims();
     let mut values = vec![0.0; batch.vectors.len() * dims];
-    for (&row, out) in batch.vectors.iter().zip(values.chunks_exact_mut(dims)) {
-        if row != NO_VECTOR {
-            vectors.read(row, out);
-        }
+    for (place, out) in batch.vectors.iter().zip(values.chunks_exact_mut(dims)) {
+        vectors.read(place, out);
     }
     vectors.intact()?;
     Ok(Tensor::from_vec(values, (batch.vectors.len(), dims), device)?)

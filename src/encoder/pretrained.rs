@@ -7,16 +7,13 @@ pub use stored::Sources;
 
 use super::transformer::{Features, Transformer};
 use super::vocabulary::{Numbered, Vocabulary};
-use super::word_vectors::WordVectors;
+use super::word_vectors::{Place, WordVectors};
 use crate::config::{BertLayers, Config};
 use crate::error::Result;
 use crate::treebank::Sentence;
 use rayon::prelude::*;
 use std::path::Path;
 use std::sync::Arc;
-
-/// The row of ROOT and of words that have no vector.
-pub(crate) const NO_VECTOR: u32 = u32::MAX;
 
 /// Pretrained input, shared by both models; empty by default.
 #[derive(Clone, Debug, Default)]
@@ -65,8 +62,8 @@ impl Pretrained {
         let number = |(at, sentence): (usize, &Sentence)| -> Result<Numbered> {
             let mut numbered = vocabulary.number(sentence);
             if let Some(vectors) = &self.vectors {
-                let rows = sentence.words().iter().map(|word| vectors.find(&word.form).unwrap_or(NO_VECTOR));
-                numbered.vectors = std::iter::once(NO_VECTOR).chain(rows).collect();
+                let places = sentence.words().iter().map(|word| vectors.place(&word.form));
+                numbered.vectors = std::iter::once(Place::Nowhere).chain(places).collect();
             }
             match (&self.transformer, &stored) {
                 (Some(_), Some((features, rows))) => numbered.stored = Some(((*features).clone(), rows[at])),

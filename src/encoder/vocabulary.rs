@@ -1,6 +1,7 @@
 //! Maps words, characters and labels to numbers. The tables are fixed when training starts.
 
 use super::transformer::{Features, Pieces};
+use super::word_vectors::Place;
 use crate::treebank::Sentence;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,8 +13,9 @@ const UNKNOWN: u32 = 0;
 const ROOT: u32 = 1;
 const RESERVED: usize = 2;
 
-/// The most characters of a word that are used.
+/// The most characters of a word that are used: the first ones, or, where ends are marked, the last ones.
 const LONGEST_SPELLING: usize = 20;
+const LONGEST_MARKED_SPELLING: usize = 30;
 
 /// The tables of one training treebank. Ids follow the sorted order of their entries.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,6 +24,8 @@ pub(crate) struct Vocabulary {
     words: BTreeMap<String, u32>,
     characters: BTreeMap<char, u32>,
     labels: Vec<String>,
+    /// Whether spellings begin and end with a mark, so that the convolution can tell a suffix from a middle.
+    ends: bool,
 }
 
 /// A sentence as numbers; position 0 is ROOT.
@@ -35,8 +39,8 @@ pub(crate) struct Numbered {
     pub heads: Vec<usize>,
     /// Gold labels; 0 at ROOT, [`UNKNOWN_LABEL`] for a label that is not in the training treebank.
     pub labels: Vec<u32>,
-    /// Rows in the frozen word vectors; empty without word vectors.
-    pub vectors: Vec<u32>,
+    /// Places in the frozen word vectors; empty without word vectors.
+    pub vectors: Vec<Place>,
     /// The input pieces of the transformer, unless its states are stored.
     pub pieces: Option<Pieces>,
     /// Stored states, and the row of ROOT in them.
@@ -75,7 +79,12 @@ impl Vocabulary {
             }
         }
         let words = counts.into_iter().filter(|&(_, count)| count >= min_count).map(|(word, _)| word).collect();
-        Lists { words, characters: characters.into_iter().collect(), labels }.into()
+        Lists { words, characters: characters.into_iter().collect(), labels, ends: false }.into()
+    }
+
+    /// The same tables, with or without marks where words begin and end.
+    pub(crate) fn with_ends(self, ends: bool) -> Self {
+        Self { ends, ..self }
     }
 
     /// Number of rows of the word embedding.
@@ -112,9 +121,16 @@ impl Vocabulary {
     pub(crate) fn number(&self, sentence: &Sentence) -> Numbered {
         let words = sentence.words();
         let word_ids = words.iter().map(|w| self.words.get(&w.form.to_lowercase()).copied().unwrap_or(UNKNOWN));
+        let id = |c: char| self.characters.get(&c).copied().unwrap_or(UNKNOWN);
         let spelling = |form: &str| -> Vec<u32> {
-            let ids = form.chars().take(LONGEST_SPELLING);
-            let ids: Vec<u32> = ids.map(|c| self.characters.get(&c).copied().unwrap_or(UNKNOWN)).collect();
+            if self.ends {
+                // From the end, so that nothing is read of a word of any length but what is used.
+                let ids = form.chars().rev().take(LONGEST_MARKED_SPELLING).map(id);
+                let mut ids: Vec<u32> = std::iter::once(ROOT).chain(ids).chain([ROOT]).collect();
+                ids.reverse();
+                return ids;
+            }
+            let ids: Vec<u32> = form.chars().take(LONGEST_SPELLING).map(id).collect();
             if ids.is_empty() { vec![UNKNOWN] } else { ids }
         };
         let labels = words.iter().map(|w| self.label(&w.label).unwrap_or(UNKNOWN_LABEL));
@@ -134,6 +150,8 @@ struct Lists {
     words: Vec<String>,
     characters: Vec<char>,
     labels: Vec<String>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    ends: bool,
 }
 
 impl From<Lists> for Vocabulary {
@@ -144,6 +162,7 @@ impl From<Lists> for Vocabulary {
             words: lists.words.into_iter().zip(ids(words)).collect(),
             characters: lists.characters.into_iter().zip(ids(characters)).collect(),
             labels: lists.labels,
+            ends: lists.ends,
         }
     }
 }
@@ -154,6 +173,7 @@ impl From<Vocabulary> for Lists {
             words: vocabulary.words.into_keys().collect(),
             characters: vocabulary.characters.into_keys().collect(),
             labels: vocabulary.labels,
+            ends: vocabulary.ends,
         }
     }
 }
@@ -184,8 +204,23 @@ mod tests {
     }
 
     #[test]
+    fn marked_spellings_have_the_end_of_long_words_and_a_mark_on_both_sides() {
+        let marked = vocabulary().with_ends(true);
+        let long = format!("{}cat", "t".repeat(300));
+        let [plain, marked] =
+            [vocabulary(), marked].map(|table| table.number(&Sentence::from_forms(["cat", &long])).spellings);
+        assert_eq!(marked[0], [ROOT]);
+        assert_eq!(marked[1], [&[ROOT][..], &plain[1], &[ROOT]].concat());
+        assert_eq!((marked[2].len(), &marked[2][28..]), (32, &[&plain[1][..], &[ROOT]].concat()[..]));
+    }
+
+    #[test]
     fn the_tables_round_trip_through_json() {
+        for table in [vocabulary(), vocabulary().with_ends(true)] {
+            let text = serde_json::to_string(&table).unwrap();
+            assert_eq!(serde_json::from_str::<Vocabulary>(&text).unwrap(), table);
+        }
         let text = serde_json::to_string(&vocabulary()).unwrap();
-        assert_eq!(serde_json::from_str::<Vocabulary>(&text).unwrap(), vocabulary());
+        assert!(!text.contains("ends"), "the text, and so the fingerprint, of older tables stays: {text}");
     }
 }

@@ -1,21 +1,26 @@
-//! Frozen word vectors: a table built once from a published text file and then memory-mapped. Opening it is fast
+//! Frozen word vectors: a table built once from a published file and then memory-mapped. Opening it is fast
 //! whatever its size, and only the pages of the words in use take memory.
 //!
 //! A row is stored as i8 codes with its own scale, a quarter of the size of f32. All rows are multiplied by one factor
 //! that makes the root mean square of the whole table 1. The other inputs of the encoder have unit variance too, and
 //! published vectors differ widely in size.
 
+mod binary;
 mod content;
 mod convert;
+mod floret;
+mod grams;
 mod text;
 
 #[cfg(test)]
 use convert::Converted;
 
 use self::content::Content;
+use self::grams::Grams;
 use crate::error::{Error, Result};
 use citree_index::container::{FACTS, Sections};
 use std::path::Path;
+use std::sync::Arc;
 
 /// The container kind of a word-vector table. Index files use the lower numbers.
 const KIND: u32 = 4;
@@ -34,6 +39,20 @@ pub(crate) struct WordVectors {
     content: Content,
     dims: usize,
     factor: f64,
+    /// How words without a row are put together, if they are.
+    grams: Option<Grams>,
+}
+
+/// Where a word has its vector.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// Nowhere: zeros stand for it.
+    #[default]
+    Nowhere,
+    /// In a row of its own.
+    Row(u32),
+    /// It is the mean of these rows.
+    Mean(Arc<[u32]>),
 }
 
 impl WordVectors {
@@ -44,10 +63,13 @@ impl WordVectors {
 
     fn map(path: &Path) -> Result<Self, citree_index::Error> {
         let file = Sections::open(path.to_path_buf(), KIND)?;
-        let [words, dims, factor, ..] = file.facts();
+        let facts = file.facts();
+        let [words, dims, factor, ..] = facts;
         let factor = f64::from_bits(factor);
+        let grams = Grams::of(&facts).map_err(|what| file.damaged(what, "those of fastText or floret", "others"))?;
+        let rows = words.saturating_add(grams.map_or(0, |grams| grams.buckets));
         // Row numbers have 32 bits.
-        if words == 0 || words > u64::from(u32::MAX) || dims == 0 {
+        if rows == 0 || rows > u64::from(u32::MAX) || dims == 0 {
             let found = format!("{words} of {dims} values");
             return Err(file.damaged("the number of words", "at least one, of at least one value", found));
         }
@@ -55,14 +77,14 @@ impl WordVectors {
             return Err(file.damaged("the factor of all values", "above zero", factor));
         }
         let content = Content {
-            codes: file.view(CODES, &[words, dims])?,
-            scales: file.view(SCALES, &[words])?,
+            codes: file.view(CODES, &[rows, dims])?,
+            scales: file.view(SCALES, &[rows])?,
             spellings: file.bytes(SPELLINGS)?,
             ends: file.view(ENDS, &[words])?,
             rows: file.view(ROWS, &[words])?,
         };
         // The codes are inside the mapped file, so their number, and thus `dims`, fits in a `usize`.
-        Ok(Self { dims: content.codes.len() / content.rows.len(), file, content, factor })
+        Ok(Self { dims: content.codes.len() / content.scales.len(), file, content, factor, grams })
     }
 
     /// Number of values in a row.
@@ -70,7 +92,7 @@ impl WordVectors {
         self.dims
     }
 
-    /// Number of words, which is also the number of rows.
+    /// Number of words with a row of their own.
     pub(crate) fn len(&self) -> usize {
         self.content.rows.len()
     }
@@ -80,17 +102,37 @@ impl WordVectors {
         self.content.find(word).or_else(|| self.content.find(&word.to_lowercase()))
     }
 
-    /// Reads the values of a row into `out`.
+    /// Where a word has its vector: its own row, or the n-grams that it shares with others, if the table has them.
+    pub(crate) fn place(&self, word: &str) -> Place {
+        if let Some(row) = self.find(word) {
+            return Place::Row(row);
+        }
+        let Some(grams) = &self.grams else { return Place::Nowhere };
+        // All rows together have a number of 32 bits.
+        let rows: Arc<[u32]> =
+            grams.buckets(word).into_iter().map(|bucket| (self.len() as u64 + bucket) as u32).collect();
+        if rows.is_empty() { Place::Nowhere } else { Place::Mean(rows) }
+    }
+
+    /// Reads the values of a word into `out`.
     ///
     /// # Panics
-    /// Panics if the row is not from [`find`](Self::find), or if `out` does not have length [`dims`](Self::dims).
-    pub(crate) fn read(&self, row: u32, out: &mut [f32]) {
+    /// Panics if the place is not from this table, or if `out` does not have length [`dims`](Self::dims).
+    pub(crate) fn read(&self, place: &Place, out: &mut [f32]) {
         assert_eq!(out.len(), self.dims, "room for one row");
-        let row = row as usize;
-        let scale = self.content.scales.value(row).expect("a row of `find`");
-        let scale = (f64::from(scale) * self.factor) as f32;
-        let codes = self.content.codes.part(row * self.dims..(row + 1) * self.dims).expect("a row of `find`");
-        out.iter_mut().zip(codes).for_each(|(out, &code)| *out = f32::from(code) * scale);
+        let rows = match place {
+            Place::Nowhere => &[][..],
+            Place::Row(row) => std::slice::from_ref(row),
+            Place::Mean(rows) => rows,
+        };
+        out.fill(0.0);
+        for &row in rows {
+            let row = row as usize;
+            let scale = self.content.scales.value(row).expect("a row of `place`");
+            let scale = (f64::from(scale) * self.factor / rows.len() as f64) as f32;
+            let codes = self.content.codes.part(row * self.dims..(row + 1) * self.dims).expect("a row of `place`");
+            out.iter_mut().zip(codes).for_each(|(out, &code)| *out += f32::from(code) * scale);
+        }
     }
 
     /// Refuses a table of which something that was read so far differs from its checksum.
@@ -103,7 +145,7 @@ impl WordVectors {
         self.file.check().map_err(in_bundle)?;
         let damage = |(what, expected, found): content::Damage| in_bundle(self.file.damaged(what, expected, found));
         self.content.check().map_err(damage)?;
-        let (expected, found) = (self.content.fingerprint(), self.fingerprint()?);
+        let (expected, found) = (self.content.fingerprint(self.grams.as_ref()), self.fingerprint()?);
         if found != expected {
             let hex = |bytes: [u8; 32]| blake3::Hash::from(bytes).to_string();
             return Err(damage(("the fingerprint".to_string(), hex(expected), hex(found))));
@@ -119,9 +161,12 @@ impl WordVectors {
 }
 
 /// The header fields of a table.
-fn facts(words: usize, dims: usize, factor: f64) -> [u64; FACTS] {
+fn facts(words: usize, dims: usize, factor: f64, grams: Option<&Grams>) -> [u64; FACTS] {
     let mut facts = [0; FACTS];
     facts[..3].copy_from_slice(&[words as u64, dims as u64, factor.to_bits()]);
+    if let Some(grams) = grams {
+        grams.write(&mut facts);
+    }
     facts
 }
 

@@ -28,7 +28,7 @@ pub struct Prepared {
 impl Prepared {
     /// Numbers the sentences.
     pub fn new(config: Config, sentences: &[Sentence]) -> Result<Self> {
-        let vocabulary = Vocabulary::new(sentences, config.min_count);
+        let vocabulary = Vocabulary::new(sentences, config.min_count).with_ends(config.char_ends);
         let train = Pretrained::default().number(&vocabulary, sentences)?;
         let tables = Tables { vocabulary, splits: Splits::learn(sentences) };
         Ok(Self { config, tables, data: Data { train, dev: Vec::new() } })

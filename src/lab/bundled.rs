@@ -33,7 +33,10 @@ impl<'a> Subject<'a> {
         hash(lab.train, &mut treebank)?;
         // Places in the training set are those in the index, so the sentences must be in the same order too.
         let same = index.index().manifest().content == treebank.finalize().as_bytes();
-        if !same || model.tables.vocabulary != Vocabulary::new(lab.train, model.config.min_count) {
+        if !same
+            || model.tables.vocabulary
+                != Vocabulary::new(lab.train, model.config.min_count).with_ends(model.config.char_ends)
+        {
             let message = "the bundle was trained or indexed on another treebank than --train; give that one, or build \
                            the index again with `citree index`";
             return refuse(message.to_string());

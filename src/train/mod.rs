@@ -132,7 +132,7 @@ impl Plan<'_> {
     /// The tables of the training set, and both treebanks as numbers.
     fn begin(&self) -> Result<(Tables, Data)> {
         self.config.check().map_err(|message| Error::Training { message })?;
-        let vocabulary = Vocabulary::new(self.train, self.config.min_count);
+        let vocabulary = Vocabulary::new(self.train, self.config.min_count).with_ends(self.config.char_ends);
         let data = Data::new(&vocabulary, self.pretrained, self.train, self.dev)?;
         Ok((Tables { vocabulary, splits: Splits::learn(self.train) }, data))
     }

@@ -1,12 +1,13 @@
 //! The contents of a table: rows in source order, and words in byte order with the row of each.
 
-use citree_index::container::View;
+use super::grams::Grams;
+use citree_index::container::{FACTS, View};
 use std::cmp::Ordering;
 
 /// The mapped sections of a table.
 #[derive(Debug)]
 pub(super) struct Content {
-    /// `[words, dims]`.
+    /// `[words and buckets of n-grams, dims]`.
     pub(super) codes: View<i8>,
     /// The factor of each row: code times scale is the value in the source.
     pub(super) scales: View<f32>,
@@ -64,9 +65,14 @@ impl Content {
         }
     }
 
-    /// A hash of all contents.
-    pub(super) fn fingerprint(&self) -> [u8; 32] {
+    /// A hash of all contents, and of how n-grams are found.
+    pub(super) fn fingerprint(&self, grams: Option<&Grams>) -> [u8; 32] {
         let mut hash = blake3::Hasher::new();
+        if let Some(grams) = grams {
+            let mut facts = [0; FACTS];
+            grams.write(&mut facts);
+            feed(&mut hash, &facts, u64::to_le_bytes);
+        }
         for length in [self.rows.len(), self.codes.len(), self.spellings.len()] {
             hash.update(&(length as u64).to_le_bytes());
         }

@@ -1,7 +1,10 @@
-//! Converts a text file of word vectors to a table, line by line. Words stay in memory until they can be sorted; rows
-//! do not.
+//! Converts published word vectors to a table: a text line by line, a binary file row by row. Words stay in memory until
+//! they can be sorted, and so do n-grams of a binary file; rows of words do not.
 
+use super::binary::Binary;
 use super::content::Content;
+use super::floret::Floret;
+use super::grams::Grams;
 use super::text::Text;
 use super::{CODES, ENDS, FINGERPRINT, KIND, ROWS, SCALES, SPELLINGS, WordVectors, facts, in_bundle};
 use crate::error::{Error, Result};
@@ -25,20 +28,25 @@ pub(crate) struct Converted {
 }
 
 impl WordVectors {
-    /// Builds the table `target` from a text of vectors: fastText's `.vec` or GloVe's `.txt`, plain or gzipped. Memory
-    /// grows with the number of words, not with their values. `progress` is called regularly with the bytes read and the
-    /// total. The table is renamed into place when it is complete, and replaces an existing one.
+    /// Builds the table `target` from a file of vectors: fastText's `.vec` or GloVe's `.txt`, plain or gzipped, fastText's
+    /// `.bin`, or floret's `.floret`. Memory grows with the number of words and of n-grams, not with the values of words.
+    /// `progress` is called regularly with how much is done and the total. The table is renamed into place when it is complete, and replaces an existing one.
     pub(crate) fn convert(source: &Path, target: &Path, progress: &dyn Fn(u64, u64)) -> Result<Converted> {
         let mut temporary = target.as_os_str().to_owned();
         temporary.push(".new");
         let temporary = PathBuf::from(temporary);
-        let mut text = Text::open(source)?;
+        let source = Source::open(source)?;
         // Left by an interrupted conversion.
         match std::fs::remove_file(&temporary) {
             Err(error) if error.kind() != ErrorKind::NotFound => return Err(Error::io(&temporary)(error)),
             _ => {}
         }
-        let converted = write(&mut text, &temporary, progress)
+        let converted = match source {
+            Source::Text(text) => write(text, &temporary, progress),
+            Source::Binary(binary) => write_binary(binary, &temporary, progress),
+            Source::Floret(floret) => write_floret(floret, &temporary, progress),
+        };
+        let converted = converted
             .and_then(|converted| std::fs::rename(&temporary, target).map_err(Error::io(target)).map(|()| converted));
         if converted.is_err() {
             // The conversion's error matters more than a failed cleanup.
@@ -48,7 +56,27 @@ impl WordVectors {
     }
 }
 
-fn write(text: &mut Text, path: &Path, progress: &dyn Fn(u64, u64)) -> Result<Converted> {
+/// A file of word vectors by its kind.
+enum Source {
+    Text(Text),
+    Binary(Binary),
+    Floret(Floret),
+}
+
+impl Source {
+    fn open(path: &Path) -> Result<Self> {
+        if Binary::is_one(path)? {
+            return Ok(Self::Binary(Binary::open(path)?));
+        }
+        let text = Text::open(path)?;
+        Ok(match Floret::begins(text)? {
+            Ok(floret) => Self::Floret(floret),
+            Err(text) => Self::Text(text),
+        })
+    }
+}
+
+fn write(mut text: Text, path: &Path, progress: &dyn Fn(u64, u64)) -> Result<Converted> {
     let dims = text.dims();
     let mut table = Table::create(path).map_err(in_bundle)?;
     let (mut values, mut skipped) = (Vec::new(), 0);
@@ -75,8 +103,99 @@ fn write(text: &mut Text, path: &Path, progress: &dyn Fn(u64, u64)) -> Result<Co
     let (read, total) = text.progress();
     progress(read, total);
     let words = table.rows.len() as u64;
-    table.finish(dims).map_err(in_bundle)?;
+    table.finish(dims, None).map_err(in_bundle)?;
     Ok(Converted { words, dims, skipped })
+}
+
+/// The vector of a word is the mean of its own row and of its n-grams' rows, as fastText itself answers.
+fn write_binary(mut binary: Binary, path: &Path, progress: &dyn Fn(u64, u64)) -> Result<Converted> {
+    let (dims, grams) = (binary.dims, binary.grams);
+    let total = binary.words.len() as u64 + grams.map_or(0, |grams| grams.buckets);
+    let mut done = 0;
+    let mut step = || {
+        if done % REPORT as u64 == 0 || done + 1 == total {
+            progress(done + 1, total);
+        }
+        done += 1;
+    };
+    let mut buckets = Rounded::default();
+    binary.buckets(|row| {
+        step();
+        buckets.push(row);
+        Ok(())
+    })?;
+    let mut table = Table::create(path).map_err(in_bundle)?;
+    let (mut skipped, mut mean) = (0, vec![0.0; dims]);
+    binary.words(|word, row| {
+        step();
+        let Some(word) = std::str::from_utf8(word).ok().filter(|word| !table.rows.contains_key(*word)) else {
+            skipped += 1;
+            return Ok(());
+        };
+        mean.copy_from_slice(row);
+        // The mark of a sentence's end has no n-grams.
+        let shared = grams.filter(|_| word != "</s>").map_or(Vec::new(), |grams| grams.buckets(word));
+        for &bucket in &shared {
+            buckets.add_to(&mut mean, bucket as usize);
+        }
+        mean.iter_mut().for_each(|value| *value /= (shared.len() + 1) as f32);
+        table.rows.insert(word.into(), table.rows.len() as u32);
+        table.add(&mean).map_err(in_bundle)
+    })?;
+    let words = table.rows.len() as u64;
+    if words == 0 && grams.is_none() {
+        return Err(binary.empty());
+    }
+    buckets.write(&mut table).map_err(in_bundle)?;
+    table.finish(dims, grams.as_ref()).map_err(in_bundle)?;
+    Ok(Converted { words, dims, skipped })
+}
+
+fn write_floret(mut floret: Floret, path: &Path, progress: &dyn Fn(u64, u64)) -> Result<Converted> {
+    let (dims, grams) = (floret.dims(), floret.grams);
+    let mut table = Table::create(path).map_err(in_bundle)?;
+    let mut values = Vec::new();
+    for row in 0..grams.buckets {
+        if row % REPORT as u64 == 0 {
+            let (read, total) = floret.progress();
+            progress(read, total);
+        }
+        floret.row(row, &mut values)?;
+        table.add(&values).map_err(in_bundle)?;
+    }
+    let (read, total) = floret.progress();
+    progress(read, total);
+    table.finish(dims, Some(&grams)).map_err(in_bundle)?;
+    Ok(Converted { words: 0, dims, skipped: 0 })
+}
+
+/// Rows rounded to codes.
+#[derive(Default)]
+struct Rounded {
+    codes: Vec<i8>,
+    scales: Vec<f32>,
+}
+
+impl Rounded {
+    fn push(&mut self, values: &[f32]) {
+        let scale = values.iter().fold(0f32, |most, value| most.max(value.abs())) / 127.0;
+        // A row of zeros, or of values so small that the scale underflows to zero, gets codes of 0.
+        let inverse = if scale > 0.0 { 1.0 / f64::from(scale) } else { 0.0 };
+        let code = |value: &f32| (f64::from(*value) * inverse).round().clamp(-127.0, 127.0) as i8;
+        self.codes.extend(values.iter().map(code));
+        self.scales.push(scale);
+    }
+
+    fn add_to(&self, sum: &mut [f32], row: usize) {
+        let codes = &self.codes[row * sum.len()..(row + 1) * sum.len()];
+        sum.iter_mut().zip(codes).for_each(|(sum, &code)| *sum += f32::from(code) * self.scales[row]);
+    }
+
+    /// Writes the rows behind those of the table. They have no part in its size.
+    fn write(self, table: &mut Table) -> Result<(), citree_index::Error> {
+        table.scales.extend(self.scales);
+        table.file.push(&table.stored, &self.codes)
+    }
 }
 
 /// A table under construction.
@@ -85,32 +204,33 @@ struct Table {
     stored: Section<i8>,
     rows: BTreeMap<Box<str>, u32>,
     scales: Vec<f32>,
-    codes: Vec<i8>,
-    /// The sum of squares of the values after rounding to codes.
+    /// The last row.
+    last: Rounded,
+    /// The sum of squares of the values after rounding to codes, and how many there are.
     sum_of_squares: f64,
+    values: u64,
 }
 
 impl Table {
     fn create(path: &Path) -> Result<Self, citree_index::Error> {
         let mut file = Writer::create(path.to_path_buf(), KIND)?;
         let stored = file.start(CODES)?;
-        Ok(Self { file, stored, rows: BTreeMap::new(), scales: Vec::new(), codes: Vec::new(), sum_of_squares: 0.0 })
+        let (rows, scales, last) = (BTreeMap::new(), Vec::new(), Rounded::default());
+        Ok(Self { file, stored, rows, scales, last, sum_of_squares: 0.0, values: 0 })
     }
 
     fn add(&mut self, values: &[f32]) -> Result<(), citree_index::Error> {
-        let scale = values.iter().fold(0f32, |most, value| most.max(value.abs())) / 127.0;
-        // A row of zeros, or of values so small that the scale underflows to zero, gets codes of 0.
-        let inverse = if scale > 0.0 { 1.0 / f64::from(scale) } else { 0.0 };
-        let code = |value: &f32| (f64::from(*value) * inverse).round().clamp(-127.0, 127.0) as i8;
-        self.codes.clear();
-        self.codes.extend(values.iter().map(code));
-        let squares: f64 = self.codes.iter().map(|&code| f64::from(code).powi(2)).sum();
+        self.last.codes.clear();
+        self.last.push(values);
+        let scale = self.last.scales.pop().unwrap_or_default();
+        let squares: f64 = self.last.codes.iter().map(|&code| f64::from(code).powi(2)).sum();
         self.sum_of_squares += squares * f64::from(scale).powi(2);
+        self.values += values.len() as u64;
         self.scales.push(scale);
-        self.file.push(&self.stored, &self.codes)
+        self.file.push(&self.stored, &self.last.codes)
     }
 
-    fn finish(mut self, dims: usize) -> Result<(), citree_index::Error> {
+    fn finish(mut self, dims: usize, grams: Option<&Grams>) -> Result<(), citree_index::Error> {
         let file = &mut self.file;
         let scales = file.section(SCALES, &self.scales)?;
         let spellings = file.start::<u8>(SPELLINGS)?;
@@ -130,10 +250,10 @@ impl Table {
             ends: file.seal(ends)?,
             rows: file.seal(rows)?,
         };
-        file.section(FINGERPRINT, &content.fingerprint())?;
-        let mean_square = self.sum_of_squares / content.codes.len() as f64;
+        file.section(FINGERPRINT, &content.fingerprint(grams))?;
+        let mean_square = self.sum_of_squares / self.values.max(1) as f64;
         // A table of zeros cannot be scaled to unit variance.
         let factor = if mean_square > 0.0 { mean_square.sqrt().recip() } else { 1.0 };
-        self.file.finish(facts(self.rows.len(), dims, factor))
+        self.file.finish(facts(self.rows.len(), dims, factor, grams))
     }
 }

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod damage;
+mod grams;
 
 use super::*;
 use crate::random::Random;
@@ -30,7 +31,8 @@ fn table(text: impl AsRef<[u8]>) -> (TempDir, WordVectors) {
 
 fn row(vectors: &WordVectors, word: &str) -> Vec<f32> {
     let mut values = vec![f32::NAN; vectors.dims()];
-    vectors.read(vectors.find(word).unwrap(), &mut values);
+    assert!(vectors.find(word).is_some(), "{word}");
+    vectors.read(&vectors.place(word), &mut values);
     values
 }
 

@@ -1,5 +1,5 @@
 //! Reads word vectors as published, one word per line: fastText's with a header "words dims", GloVe's without, plain or
-//! gzipped.
+//! gzipped. floret's rows of buckets are such lines, too.
 
 use crate::error::{Error, Result};
 use flate2::bufread::MultiGzDecoder;
@@ -17,7 +17,7 @@ const LONGEST_LINE: u64 = 1 << 22;
 /// The most bytes of a wrong value that a message shows.
 const LONGEST_SHOWN: usize = 40;
 
-const NOT_VECTORS: &str = "give vectors as text, fastText's .vec or GloVe's .txt, plain or gzipped; unpack a .zip first; .bin files are not supported";
+const NOT_VECTORS: &str = "give vectors as text, fastText's .vec or GloVe's .txt, plain or gzipped, fastText's .bin or floret's .floret; unpack a .zip first";
 const BAD_LINE: &str = "get the file again, or correct or delete the line";
 
 /// A text of word vectors, read line by line.
@@ -53,6 +53,21 @@ impl Text {
         let mut text = Self { path, from, read, total, line, number: 0, dims: 0, pending: true };
         text.read_dims()?;
         Ok(text)
+    }
+
+    /// The first line of the file, if no word was read yet.
+    pub(super) fn first_line(&self) -> &[u8] {
+        if self.number == 1 { &self.line } else { &[] }
+    }
+
+    /// Takes the first line for that of a `.floret`, after which rows of so many values follow.
+    pub(super) fn begin_rows(&mut self, dims: u64) -> Result<()> {
+        self.dims = usize::try_from(dims).unwrap_or(usize::MAX);
+        self.pending = false;
+        match self.dims {
+            0 => Err(self.bad("no values".to_string(), "a row has at least one".to_string(), NOT_VECTORS)),
+            _ => Ok(()),
+        }
     }
 
     /// Number of values per word.

@@ -17,13 +17,13 @@ impl Forged {
     /// Three words, "a", "bb" and "c", of two values.
     fn whole() -> Self {
         let mut forged = Self {
-            facts: facts(3, 2, 0.5),
+            facts: facts(3, 2, 0.5, None),
             scales: vec![1.0, 0.0, 2.0],
             ends: vec![1, 3, 4],
             rows: vec![2, 0, 1],
             fingerprint: [0; 32],
         };
-        forged.fingerprint = forged.open().unwrap().content.fingerprint();
+        forged.fingerprint = forged.open().unwrap().content.fingerprint(None);
         forged
     }
 
@@ -50,7 +50,7 @@ fn the_check_finds_an_inconsistent_table_without_a_panic() {
         let mut forged = whole.clone();
         change(&mut forged);
         // Gives the changed table a matching fingerprint, so that another check must find the change.
-        forged.fingerprint = forged.open().unwrap().content.fingerprint();
+        forged.fingerprint = forged.open().unwrap().content.fingerprint(None);
         forged
     };
     let cases = [
@@ -67,8 +67,8 @@ fn the_check_finds_an_inconsistent_table_without_a_panic() {
     ];
     for (forged, part) in cases {
         let vectors = forged.open().unwrap();
-        for row in ["", "a", "b", "bb", "c", "z"].iter().filter_map(|word| vectors.find(word)) {
-            vectors.read(row, &mut [0.0; 2]);
+        for word in ["", "a", "b", "bb", "c", "z"] {
+            vectors.read(&vectors.place(word), &mut [0.0; 2]);
         }
         let error = vectors.check().unwrap_err().to_string();
         assert!(error.contains(part) && error.contains("train again"), "{error}, not {part}");
@@ -78,14 +78,14 @@ fn the_check_finds_an_inconsistent_table_without_a_panic() {
 #[test]
 fn a_header_that_contradicts_its_sections_is_refused_when_opened() {
     for (wrong, part) in [
-        (facts(0, 2, 0.5), "the number of words"),
-        (facts(3, 0, 0.5), "the number of words"),
-        (facts(1 << 32, 2, 0.5), "the number of words"),
-        (facts(3, 2, 0.0), "the factor"),
-        (facts(3, 2, f64::NAN), "the factor"),
-        (facts(3, 2, f64::INFINITY), "the factor"),
-        (facts(2, 3, 0.5), "section 2"),
-        (facts(3, usize::MAX, 0.5), "section 1"),
+        (facts(0, 2, 0.5, None), "the number of words"),
+        (facts(3, 0, 0.5, None), "the number of words"),
+        (facts(1 << 32, 2, 0.5, None), "the number of words"),
+        (facts(3, 2, 0.0, None), "the factor"),
+        (facts(3, 2, f64::NAN, None), "the factor"),
+        (facts(3, 2, f64::INFINITY, None), "the factor"),
+        (facts(2, 3, 0.5, None), "section 2"),
+        (facts(3, usize::MAX, 0.5, None), "section 1"),
     ] {
         let message = Forged { facts: wrong, ..Forged::whole() }.open().unwrap_err().to_string();
         assert!(message.contains(part) && message.contains("train again"), "{message}");
@@ -116,8 +116,8 @@ fn the_check_finds_every_changed_byte_and_lookups_do_not_panic() {
         std::fs::write(&path, changed).unwrap();
         let problem = match WordVectors::open(&path) {
             Ok(vectors) => {
-                let rows = ["the", "THE", "paris", "été", "none"].map(|word| vectors.find(word));
-                rows.iter().flatten().for_each(|&row| vectors.read(row, &mut [0.0; 3]));
+                let words = ["the", "THE", "paris", "été", "none"];
+                words.map(|word| vectors.read(&vectors.place(word), &mut [0.0; 3]));
                 vectors.check().err()
             }
             Err(error) => Some(error),
