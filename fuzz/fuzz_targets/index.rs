@@ -102,18 +102,18 @@ struct Target {
 
 fn target() -> Target {
     alone();
-    let folder = tempfile::tempdir().expect("a temporary folder");
+    let folder = citree_fuzz::folder();
     let folders = ["changed", "whole"].map(|name| folder.path().join(name));
     folders.iter().try_for_each(|folder| build(folder)).expect("an index");
     change(&folders[0]).expect("a changed index");
     folders.iter().try_for_each(|folder| use_all(folder)).expect("an index that verifies");
-    Target { files: Files::of(folder.path()), folders, _folder: folder }
+    Target { files: Files::of(&[folder.path()]), folders, _folder: folder }
 }
 
 fuzz_target!(|data: &[u8]| {
     thread_local!(static TARGET: RefCell<Target> = RefCell::new(target()));
     TARGET.with_borrow_mut(|target| {
-        let sign = |name: &str, bytes: &mut Vec<u8>| if name != "CURRENT" { sign_container(bytes) };
+        let sign = |name: &str, bytes: &mut Vec<u8>, _| if name != "CURRENT" { sign_container(bytes) };
         let Some(path) = target.files.change(data, sign) else { return };
         let folder = target.folders.iter().find(|folder| path.starts_with(folder)).expect("a file of an index");
         let _ = use_all(folder);

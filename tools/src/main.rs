@@ -29,6 +29,9 @@ usage: cargo xtask NAME
 ";
 
 fn main() -> anyhow::Result<ExitCode> {
+    if fuzz::is_compiling() {
+        return fuzz::compile(std::env::args_os().skip(1));
+    }
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match arguments[..] {
