@@ -23,7 +23,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-enum { CREATE = 'c', TRUNCATE = 't', WRITE = 'w', SYNC = 's', RENAME = 'r', UNLINK = 'u', MKDIR = 'm', RMDIR = 'd' };
+enum { CREATE = 'c', TRUNCATE = 't', WRITE = 'w', SYNC = 's', RENAME = 'r', LINK = 'l', UNLINK = 'u', MKDIR = 'm', RMDIR = 'd' };
 enum { PASS, FAIL, SHORT };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -159,6 +159,15 @@ int rename(const char *from, const char *to) {
     resolve(AT_FDCWD, to, second);
     if (watched(second) && meet(RENAME, path, second, 0, NULL, 0) == FAIL) return -1;
     return REAL(rename)(from, to);
+}
+
+/* A link keeps its text as it is. */
+int symlink(const char *to, const char *name) {
+    char path[PATH_MAX];
+    struct stat facts;
+    resolve(AT_FDCWD, name, path);
+    if (watched(path) && lstat(path, &facts) && meet(LINK, path, to, 0, NULL, 0) == FAIL) return -1;
+    return REAL(symlink)(to, name);
 }
 
 int unlinkat(int folder, const char *name, int flags) {

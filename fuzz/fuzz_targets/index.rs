@@ -113,7 +113,11 @@ fn target() -> Target {
 fuzz_target!(|data: &[u8]| {
     thread_local!(static TARGET: RefCell<Target> = RefCell::new(target()));
     TARGET.with_borrow_mut(|target| {
-        let sign = |name: &str, bytes: &mut Vec<u8>, _| if name != "CURRENT" { sign_container(bytes) };
+        let sign = |name: &str, bytes: &mut Vec<u8>, _| {
+            if name != "CURRENT" {
+                sign_container(bytes)
+            }
+        };
         let Some(path) = target.files.change(data, sign) else { return };
         let folder = target.folders.iter().find(|folder| path.starts_with(folder)).expect("a file of an index");
         let _ = use_all(folder);

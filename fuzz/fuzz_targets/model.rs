@@ -32,11 +32,8 @@ fn target() -> Target {
 /// Gives the checksums of a file another name, so that no version knows them.
 fn without_checksum(path: &Path) {
     let mut bytes = std::fs::read(path).expect("a file of the bundle");
-    let known: [(&[u8], &[u8]); 3] = [
-        (b"\\\"blake3\\\"", b"\\\"blakeX\\\""),
-        (b"\\\"seal\\\"", b"\\\"seaX\\\""),
-        (b"# blake3 ", b"# blakeX "),
-    ];
+    let known: [(&[u8], &[u8]); 3] =
+        [(b"\\\"blake3\\\"", b"\\\"blakeX\\\""), (b"\\\"seal\\\"", b"\\\"seaX\\\""), (b"# blake3 ", b"# blakeX ")];
     for (from, to) in known {
         if let Some(at) = bytes.windows(from.len()).position(|part| part == from) {
             bytes[at..at + to.len()].copy_from_slice(to);

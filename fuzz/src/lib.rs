@@ -125,7 +125,11 @@ pub fn copy(from: &Path, to: &Path) {
     for entry in std::fs::read_dir(from).expect("a folder") {
         let path = entry.expect("an entry of the folder").path();
         let target = to.join(path.file_name().expect("a name"));
-        if path.is_dir() { copy(&path, &target) } else { drop(std::fs::copy(&path, &target).expect("a copy")) }
+        if path.is_dir() {
+            copy(&path, &target);
+        } else {
+            std::fs::copy(&path, &target).expect("a copy");
+        }
     }
 }
 

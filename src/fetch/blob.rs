@@ -2,7 +2,7 @@
 
 use super::download::{Client, Event, Fault};
 use crate::error::{Error, Result};
-use citree_index::container::sync_folder;
+use citree_index::container::{create_folder, sync_folder};
 use ring::digest::{Context, SHA1_FOR_LEGACY_USE_ONLY, SHA256};
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -79,7 +79,7 @@ impl Client {
         observe: &mut dyn FnMut(Event),
     ) -> Result<()> {
         let folder = path.parent().unwrap_or(Path::new("."));
-        std::fs::create_dir_all(folder).map_err(Error::io(folder))?;
+        create_folder(folder)?;
         let mut part = Part::open(path)?;
         let mut attempt = |observe: &mut dyn FnMut(Event)| self.go_on(url, &mut part, expected, headers, observe);
         self.retried(url, path, observe, &mut attempt)?;

@@ -19,10 +19,10 @@ mod tree;
 mod validator;
 mod writer;
 
-#[cfg(feature = "cli")]
-pub(crate) use check::{Finding, Summary};
 #[cfg(any(feature = "cli", feature = "internals"))]
 pub(crate) use check::check;
+#[cfg(feature = "cli")]
+pub(crate) use check::{Finding, Summary};
 pub(crate) use guidelines::{Breach, breaches};
 pub use problem::Problem;
 pub(crate) use reader::LocatedSentence;

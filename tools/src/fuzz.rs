@@ -192,7 +192,11 @@ fn report(folder: &Path, target: &str, succeeded: bool) -> anyhow::Result<bool> 
     println!("{target}: {}", facts.join(", "));
     if !succeeded {
         let lines: Vec<&str> = text.lines().collect();
-        println!("{}\n{target} failed; {} has the log", lines[lines.len().saturating_sub(40)..].join("\n"), path.display());
+        println!(
+            "{}\n{target} failed; {} has the log",
+            lines[lines.len().saturating_sub(40)..].join("\n"),
+            path.display()
+        );
     }
     Ok(!succeeded)
 }
