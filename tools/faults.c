@@ -186,9 +186,14 @@ int unlink(const char *name) { return unlinkat(AT_FDCWD, name, 0); }
 int rmdir(const char *name) { return unlinkat(AT_FDCWD, name, AT_REMOVEDIR); }
 
 int mkdir(const char *name, mode_t mode) {
-    char path[PATH_MAX];
+    char path[PATH_MAX], around[PATH_MAX];
     struct stat facts;
     resolve(AT_FDCWD, name, path);
-    if (watched(path) && stat(path, &facts) && meet(MKDIR, path, NULL, 0, NULL, 0) == FAIL) return -1;
+    strcpy(around, path);
+    char *end = strrchr(around, '/');
+    if (end) *end = 0;
+    /* Without the folder around it the call fails and changes nothing. */
+    int changes = watched(path) && stat(path, &facts) && !stat(around, &facts);
+    if (changes && meet(MKDIR, path, NULL, 0, NULL, 0) == FAIL) return -1;
     return REAL(mkdir)(name, mode);
 }

@@ -20,11 +20,11 @@ struct Target {
 
 fn target() -> Target {
     alone();
-    // The library of tokenizers panics where it should refuse, and citree catches that. Other panics end the run when they
-    // come back to libFuzzer.
-    std::panic::set_hook(Box::new(|panic| {
+    // The library of tokenizers panics where it should refuse, and citree catches that. Other panics end the run.
+    let usual = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
         if panic.location().is_none_or(|place| !place.file().contains("/tokenizers-")) {
-            eprintln!("{panic}\n{}", std::backtrace::Backtrace::force_capture());
+            usual(panic);
         }
     }));
     let folder = folder();

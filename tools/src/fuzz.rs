@@ -7,6 +7,7 @@
 
 use std::ffi::OsString;
 use std::fs::File;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode};
 use std::time::Duration;
@@ -91,7 +92,7 @@ impl Options {
 
 pub fn run(arguments: &[&str]) -> anyhow::Result<ExitCode> {
     if let ["help" | "--help" | "-h"] = arguments {
-        print!("{USAGE}");
+        std::io::stdout().write_all(USAGE.as_bytes())?;
         return Ok(ExitCode::SUCCESS);
     }
     let options = Options::read(arguments)?;
@@ -189,14 +190,12 @@ fn report(folder: &Path, target: &str, succeeded: bool) -> anyhow::Result<bool> 
         line.map(|value| format!("{name} {}", value.trim_start_matches(':').trim()))
     };
     let facts: Vec<String> = FACTS.into_iter().filter_map(fact).collect();
-    println!("{target}: {}", facts.join(", "));
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{target}: {}", facts.join(", "))?;
     if !succeeded {
         let lines: Vec<&str> = text.lines().collect();
-        println!(
-            "{}\n{target} failed; {} has the log",
-            lines[lines.len().saturating_sub(40)..].join("\n"),
-            path.display()
-        );
+        let end = lines[lines.len().saturating_sub(40)..].join("\n");
+        writeln!(out, "{end}\n{target} failed; {} has the log", path.display())?;
     }
     Ok(!succeeded)
 }
