@@ -103,7 +103,7 @@ mod tests {
         assert_eq!(lines("src/parse/a.rs", print), [2, 2]);
         assert_eq!(lines("index/src/a.rs", print), [2, 2]);
         for path in ["src/cli/a.rs", "src/main.rs", "tools/src/main.rs", "tests/a.rs"] {
-            assert_eq!(lines(path, print), [], "{path}");
+            assert_eq!(lines(path, print), [0_usize; 0], "{path}");
         }
         assert_eq!(
             lines("src/a.rs", "//! P\n#[cfg(test)]\nmod tests {\n    fn f() { eprintln!() }\n}\n"),
