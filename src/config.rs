@@ -145,7 +145,7 @@ impl Config {
         Self::preset(preset).with_toml(&text, path)
     }
 
-    fn with_toml(self, text: &str, path: &Path) -> Result<Self> {
+    pub(crate) fn with_toml(self, text: &str, path: &Path) -> Result<Self> {
         let problem = |message: String| Error::Config { path: path.to_path_buf(), message };
         let changes: toml::Table = toml::from_str(text).map_err(|e| problem(e.to_string()))?;
         let mut table = toml::Table::try_from(&self).map_err(|e| problem(e.to_string()))?;

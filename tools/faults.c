@@ -23,7 +23,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-enum { CREATE = 'c', TRUNCATE = 't', WRITE = 'w', SYNC = 's', RENAME = 'r', UNLINK = 'u', MKDIR = 'm', RMDIR = 'd' };
+enum { CREATE = 'c', TRUNCATE = 't', WRITE = 'w', SYNC = 's', RENAME = 'r', LINK = 'l', UNLINK = 'u', MKDIR = 'm', RMDIR = 'd' };
 enum { PASS, FAIL, SHORT };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -161,6 +161,15 @@ int rename(const char *from, const char *to) {
     return REAL(rename)(from, to);
 }
 
+/* A link keeps its text as it is. */
+int symlink(const char *to, const char *name) {
+    char path[PATH_MAX];
+    struct stat facts;
+    resolve(AT_FDCWD, name, path);
+    if (watched(path) && lstat(path, &facts) && meet(LINK, path, to, 0, NULL, 0) == FAIL) return -1;
+    return REAL(symlink)(to, name);
+}
+
 int unlinkat(int folder, const char *name, int flags) {
     char path[PATH_MAX];
     struct stat facts;
@@ -177,9 +186,14 @@ int unlink(const char *name) { return unlinkat(AT_FDCWD, name, 0); }
 int rmdir(const char *name) { return unlinkat(AT_FDCWD, name, AT_REMOVEDIR); }
 
 int mkdir(const char *name, mode_t mode) {
-    char path[PATH_MAX];
+    char path[PATH_MAX], around[PATH_MAX];
     struct stat facts;
     resolve(AT_FDCWD, name, path);
-    if (watched(path) && stat(path, &facts) && meet(MKDIR, path, NULL, 0, NULL, 0) == FAIL) return -1;
+    strcpy(around, path);
+    char *end = strrchr(around, '/');
+    if (end) *end = 0;
+    /* Without the folder around it the call fails and changes nothing. */
+    int changes = watched(path) && stat(path, &facts) && !stat(around, &facts);
+    if (changes && meet(MKDIR, path, NULL, 0, NULL, 0) == FAIL) return -1;
     return REAL(mkdir)(name, mode);
 }

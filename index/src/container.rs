@@ -55,5 +55,8 @@ fn checksum(bytes: &[u8]) -> u32 {
     use rayon::prelude::*;
     const PIECE: usize = 1 << 22;
     let pieces: Vec<(u32, usize)> = bytes.par_chunks(PIECE).map(|piece| (crc32c::crc32c(piece), piece.len())).collect();
-    pieces.into_iter().fold(0, |crc, (piece, length)| crc32c::crc32c_combine(crc, piece, length))
+    let mut pieces = pieces.into_iter();
+    // Most sections have one piece, and combining costs more than the checksum of a small one.
+    let first = pieces.next().map_or(0, |(crc, _)| crc);
+    pieces.fold(first, |crc, (piece, length)| crc32c::crc32c_combine(crc, piece, length))
 }

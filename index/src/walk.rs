@@ -173,7 +173,7 @@ mod tests {
         let rows = cone(&mut Random::new(4), 3000, 12, 10, 0.9);
         let compact = stored(&rows, 12);
         let mut growing = Growing::new(&compact, &(0..3000).collect::<Vec<_>>(), 8, 40);
-        growing.grow(3000, &|_| Ok(())).unwrap();
+        growing.grow(3000, &|_| Ok(())).expect("a graph");
         let (layer, query) = (growing.graph.layer(0), compact.query(&rows[..12]));
         let mut scratch = Scratch::default();
         for filter in [1, 2, 5] {

@@ -89,6 +89,13 @@ fn by_kind<S: Serializer>(edges: &[EdgeId], serializer: S) -> std::result::Resul
     kinds.serialize(serializer)
 }
 
+impl Flip {
+    /// Whether everything was tried and no set changes the label.
+    pub(crate) fn found_nothing_for_label(&self) -> bool {
+        self.label.is_none() && !self.ended_early.contains(&"label")
+    }
+}
+
 impl Explainer {
     /// What has to be removed to change the decisions about a word.
     pub fn flip(&self, analysis: &Analysis, dependent: usize) -> Result<Flip> {

@@ -82,7 +82,8 @@ pub struct Rationale {
     pub score: f64,
     /// Its probability among the alternatives.
     pub probability: f32,
-    /// The best other alternative.
+    /// The best other alternative; `None` if the decoder allows no other, or, where labels are voted for, if no other has a
+    /// vote.
     pub runner_up: Option<RunnerUp>,
     /// The training edges for the choice, most similar first. For a label, only edges with that label.
     pub citations: Vec<Citation>,
@@ -285,12 +286,13 @@ impl Explainer {
         RunnerUp { head, label, score: other.score, probability: other.probability, margin: decision.margin(other) }
     }
 
-    /// The most probable other heads and other labels of a word.
+    /// The most probable other heads and other labels of a word, without labels that have no vote where labels are voted for.
     pub fn others(&self, analysis: &Analysis, word: usize, count: usize) -> Result<[Vec<RunnerUp>; 2]> {
         let decisions = self.parser.decisions(analysis, &[word])?.pop();
         Ok(decisions.map_or([Vec::new(), Vec::new()], |decisions| {
             decisions.map(|decision| {
-                decision.others().into_iter().take(count).map(|other| self.runner_up(&decision, other)).collect()
+                let others = decision.others().into_iter().filter(|other| other.voted).take(count);
+                others.map(|other| self.runner_up(&decision, other)).collect()
             })
         }))
     }

@@ -2,8 +2,8 @@
 
 use super::download::{Client, Event, Fault};
 use crate::error::{Error, Result};
-use citree_index::container::sync_folder;
-use sha1::Digest;
+use citree_index::container::{create_folder, sync_folder};
+use ring::digest::{Context, SHA1_FOR_LEGACY_USE_ONLY, SHA256};
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -45,19 +45,21 @@ impl Hash {
     /// Whether a file of this length has this hash.
     fn fits(&self, file: &mut File, length: u64) -> std::io::Result<bool> {
         file.seek(SeekFrom::Start(0))?;
-        let found = match self {
+        let mut hasher = match self {
             Hash::Git(_) => {
-                let mut hasher = sha1::Sha1::new_with_prefix(format!("blob {length}\0"));
-                std::io::copy(file, &mut hasher)?;
-                hex(&hasher.finalize())
+                let mut hasher = Context::new(&SHA1_FOR_LEGACY_USE_ONLY);
+                hasher.update(format!("blob {length}\0").as_bytes());
+                hasher
             }
-            Hash::Sha256(_) => {
-                let mut hasher = sha2::Sha256::new();
-                std::io::copy(file, &mut hasher)?;
-                hex(&hasher.finalize())
-            }
+            Hash::Sha256(_) => Context::new(&SHA256),
         };
-        Ok(found.eq_ignore_ascii_case(self.digits()))
+        let mut piece = vec![0; 1 << 16];
+        loop {
+            match file.read(&mut piece)? {
+                0 => return Ok(hex(hasher.finish().as_ref()).eq_ignore_ascii_case(self.digits())),
+                count => hasher.update(&piece[..count]),
+            }
+        }
     }
 }
 
@@ -77,7 +79,7 @@ impl Client {
         observe: &mut dyn FnMut(Event),
     ) -> Result<()> {
         let folder = path.parent().unwrap_or(Path::new("."));
-        std::fs::create_dir_all(folder).map_err(Error::io(folder))?;
+        create_folder(folder)?;
         let mut part = Part::open(path)?;
         let mut attempt = |observe: &mut dyn FnMut(Event)| self.go_on(url, &mut part, expected, headers, observe);
         self.retried(url, path, observe, &mut attempt)?;

@@ -5,6 +5,7 @@ use super::download::{Client, Event, Fault};
 use crate::error::{Error, Result};
 use crate::files::write_atomically;
 use crate::hub::{HubModel, is_plain, user_cache};
+use citree_index::container::{create_folder, sync_folder};
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 
@@ -105,13 +106,14 @@ pub(super) fn fetch_into(
             let url = format!("{base}/{}/resolve/{}/{}", model.name(), description.sha, file.name);
             client.download_blob(&url, &blob, &expected, &headers, observe)?;
         }
-        std::fs::create_dir_all(&snapshot).map_err(Error::io(&snapshot))?;
+        create_folder(&snapshot)?;
         name_blob(&blob, &path)?;
         observe(Event::Written { path: &path });
     }
+    // The model counts as fetched once its branch is named, so its files last before that.
+    sync_folder(&snapshot)?;
     let reference = model.reference(cache);
-    let folder = reference.parent().unwrap_or(cache);
-    std::fs::create_dir_all(folder).map_err(Error::io(folder))?;
+    create_folder(reference.parent().unwrap_or(cache))?;
     if model.revision() != description.sha {
         write_atomically(&reference, description.sha.as_bytes())?;
     }

@@ -1,10 +1,16 @@
 //! What the tests, benches and tools of this repository need beyond the façade. Nothing in it is stable.
 
+mod inputs;
 mod kernels;
 mod modes;
 mod speeds;
 
 pub use crate::audit::words::{CrossFitted, CrossFittedEdge};
+#[cfg(feature = "serve")]
+pub use crate::serve::direct::Direct;
+pub use inputs::{
+    convert_vectors, read_configuration, read_conllu, read_rules, read_tables, use_encoder, use_model, use_vectors,
+};
 pub use kernels::{Kernel, kernels};
 pub use modes::{BothModes, heads_in_both_modes, labels_in_both_modes};
 pub use speeds::{Prepared, encoder_speeds};

@@ -25,6 +25,8 @@ pub(crate) struct Candidate {
     pub score: f64,
     /// Its probability among the heads that the rule considered, or the labels that the decoder allows.
     pub probability: f32,
+    /// Whether anything speaks for it: false for a label without a vote, where labels are voted for.
+    pub voted: bool,
     side: OnceLock<Side>,
 }
 
@@ -38,7 +40,7 @@ pub(crate) struct Decision {
     candidates: Vec<Candidate>,
     /// The index of the chosen candidate.
     chosen: usize,
-    /// The index of the best other candidate; `None` if the decoder allows no other.
+    /// The index of the best other candidate; `None` if the decoder allows no other that anything speaks for.
     runner_up: Option<usize>,
 }
 
@@ -48,7 +50,7 @@ impl Decision {
         &self.candidates[self.chosen]
     }
 
-    /// The best other candidate; `None` if the decoder allows no other.
+    /// The best other candidate; `None` if the decoder allows no other that anything speaks for.
     pub(crate) fn runner_up(&self) -> Option<&Candidate> {
         self.runner_up.map(|place| &self.candidates[place])
     }
@@ -77,7 +79,8 @@ impl Decision {
 
     fn new(dependent: usize, head: usize, candidates: Vec<Candidate>, chosen: Choice) -> Option<Self> {
         let chosen = candidates.iter().position(|candidate| candidate.choice == chosen)?;
-        let others = (0..candidates.len()).filter(|&at| at != chosen);
+        // Labels without votes are tied, so none of them is the second best.
+        let others = (0..candidates.len()).filter(|&at| at != chosen && candidates[at].voted);
         let order = |&a: &usize, &b: &usize| candidates[a].score.total_cmp(&candidates[b].score).then(b.cmp(&a));
         let runner_up = others.max_by(order);
         Some(Self { dependent, head, candidates, chosen, runner_up })
@@ -155,8 +158,9 @@ impl Parser {
     fn head_decision(&self, analysis: &Analysis, word: usize) -> Option<Decision> {
         let (scores, chosen) = (analysis.scores_of_heads(word), analysis.parse.heads[word]);
         let allowed = (0..scores.len()).filter(|&head| head != word && scores[head] > f32::NEG_INFINITY);
-        let candidate =
-            |head: usize| Candidate::new(Choice::Head(head), scores[head], self.head_probability(scores, word, head));
+        let candidate = |head: usize| {
+            Candidate::new(Choice::Head(head), scores[head], self.head_probability(scores, word, head), true)
+        };
         Decision::new(word, chosen, allowed.map(candidate).collect(), Choice::Head(chosen))
     }
 
@@ -165,16 +169,19 @@ impl Parser {
         let (scores, head) = (analysis.scores_of_labels(word, self.labels().len()), analysis.parse.heads[word]);
         let chosen = self.label(&analysis.parse.labels[word])?;
         let allowed = (0..scores.len()).filter(|&label| self.allows_label(label, head) || label == chosen);
+        let without_votes = self.by().rule.of(Task::Labels).score_without_votes().map(|score| score as f32);
         let candidate = |label: usize| {
-            Candidate::new(Choice::Label(label as u32), scores[label], self.label_probability(scores, head, label))
+            let probability = self.label_probability(scores, head, label);
+            let voted = Some(scores[label]) != without_votes;
+            Candidate::new(Choice::Label(label as u32), scores[label], probability, voted)
         };
         Decision::new(word, head, allowed.map(candidate).collect(), Choice::Label(chosen as u32))
     }
 }
 
 impl Candidate {
-    fn new(choice: Choice, score: f32, probability: f32) -> Self {
-        Self { choice, score: f64::from(score), probability, side: OnceLock::new() }
+    fn new(choice: Choice, score: f32, probability: f32, voted: bool) -> Self {
+        Self { choice, score: f64::from(score), probability, voted, side: OnceLock::new() }
     }
 
     /// The edge of the candidate, in a decision about heads.

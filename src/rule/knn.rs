@@ -78,6 +78,10 @@ impl Scoring for Knn {
         }
     }
 
+    fn score_without_votes(&self) -> Option<f64> {
+        Some(LABEL_PRIOR.ln())
+    }
+
     fn check(&self, _cosine: bool) -> Result<(), String> {
         if self.temperature.is_some_and(|temperature| !(temperature > 0.0 && temperature <= HIGHEST)) {
             return Err(format!("the `temperature` of the knn rule must be a positive number of at most {HIGHEST}"));

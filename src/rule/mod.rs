@@ -68,6 +68,12 @@ pub trait Scoring: fmt::Debug + Send + Sync {
         totals.evidence()
     }
 
+    /// The score of a label that no counted edge has, where only the nearest count: nothing says that it is better than any
+    /// other such label.
+    fn score_without_votes(&self) -> Option<f64> {
+        None
+    }
+
     /// The temperature T, if a contribution is exp(T · (similarity − 1)) times a constant. Totals are then densities, of
     /// which the index estimates the far part.
     fn exponent(&self) -> Option<f32> {

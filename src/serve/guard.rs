@@ -9,6 +9,8 @@ use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use std::net::IpAddr;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::task::Poll;
 use std::time::Instant;
 
 /// Allows only resources of this server, and no inline scripts or styles.
@@ -24,7 +26,8 @@ const HEADERS: [(&str, &str); 6] = [
     ("permissions-policy", "camera=(), microphone=(), geolocation=()"),
 ];
 
-/// Counts and times a request, refuses requests for other hosts, and adds the security headers.
+/// Counts and times a request, refuses requests for other hosts, turns a panic of the handler into an answer, and adds the
+/// security headers.
 pub(super) async fn guard(
     State(app): State<App>,
     route: Option<MatchedPath>,
@@ -35,13 +38,26 @@ pub(super) async fn guard(
     let route = route.map_or_else(|| "other".to_string(), |route| route.as_str().to_string());
     let mut response = match refused(&app, request.headers(), request.uri()) {
         Some(problem) => problem.into_response(),
-        None => next.run(request).await,
+        None => answered(next.run(request)).await.unwrap_or_else(|| {
+            app.metrics().panicked();
+            Problem::internal().into_response()
+        }),
     };
     for (name, value) in HEADERS {
         response.headers_mut().insert(HeaderName::from_static(name), HeaderValue::from_static(value));
     }
     app.metrics().answered(&route, response.status().as_u16(), start.elapsed());
     response
+}
+
+/// The answer of a handler; `None` if it panics.
+async fn answered(handler: impl Future<Output = Response>) -> Option<Response> {
+    let mut handler = Box::pin(handler);
+    std::future::poll_fn(move |context| {
+        let poll = catch_unwind(AssertUnwindSafe(|| handler.as_mut().poll(context)));
+        poll.map_or(Poll::Ready(None), |poll| poll.map(Some))
+    })
+    .await
 }
 
 /// A page of another site must not use a visitor's browser to read from this server: neither by a host name that
@@ -112,6 +128,14 @@ fn name(host: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_handler_that_panics_has_no_answer_and_others_have() {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+        let runs = async { StatusCode::OK.into_response() };
+        assert!(runtime.block_on(answered(runs)).is_some());
+        assert!(runtime.block_on(answered(async { panic!("a flaw in a handler") })).is_none());
+    }
 
     #[test]
     fn on_loopback_only_local_names_and_given_names_are_allowed() {

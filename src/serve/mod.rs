@@ -18,6 +18,8 @@ mod changes;
 mod client;
 mod compute;
 mod connections;
+#[cfg(feature = "internals")]
+pub(crate) mod direct;
 mod engine;
 // The macro that documents handlers writes out full paths.
 #[allow(unused_qualifications)]
@@ -272,7 +274,6 @@ fn routes_of_api() -> OpenApiRouter<App> {
 fn router(app: App) -> Router {
     let (router, api) = routes_of_api().split_for_parts();
     let document = openapi::document(&api);
-    let metrics = app.metrics().clone();
     let mut router = router
         .route("/openapi.json", get(move || async move { Json(document) }))
         .route("/view/sentence", post(views::sentence))
@@ -287,10 +288,6 @@ fn router(app: App) -> Router {
         .method_not_allowed_fallback(|| async {
             Problem::new(axum::http::StatusCode::METHOD_NOT_ALLOWED, "see /openapi.json for the methods of each path")
         })
-        .layer(tower_http::catch_panic::CatchPanicLayer::custom(move |_| {
-            metrics.panicked();
-            Problem::internal().into_response()
-        }))
         .layer(axum::middleware::from_fn_with_state(app.clone(), guard::guard))
         .with_state(app)
 }

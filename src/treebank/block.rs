@@ -15,7 +15,7 @@ pub(super) struct ParsedBlock {
     /// Every flaw, in the order of the lines.
     pub problems: Vec<Problem>,
     /// The lines themselves.
-    #[cfg(feature = "cli")]
+    #[cfg(any(feature = "cli", feature = "internals"))]
     pub lines: Vec<Line>,
 }
 
@@ -48,7 +48,7 @@ pub(super) fn parse_block(block: RawBlock) -> ParsedBlock {
         sentence: readable.then_some(sentence),
         word_lines,
         problems,
-        #[cfg(feature = "cli")]
+        #[cfg(any(feature = "cli", feature = "internals"))]
         lines: block.lines,
     }
 }

@@ -4,7 +4,7 @@
 //! `docs/reference/conllu.md` lists which flaws are errors and which are handled.
 
 mod block;
-#[cfg(feature = "cli")]
+#[cfg(any(feature = "cli", feature = "internals"))]
 mod check;
 mod guidelines;
 mod id;
@@ -15,12 +15,14 @@ mod sentence;
 pub mod starter;
 mod text;
 mod tree;
-#[cfg(feature = "cli")]
+#[cfg(any(feature = "cli", feature = "internals"))]
 mod validator;
 mod writer;
 
+#[cfg(any(feature = "cli", feature = "internals"))]
+pub(crate) use check::check;
 #[cfg(feature = "cli")]
-pub(crate) use check::{Finding, Summary, check};
+pub(crate) use check::{Finding, Summary};
 pub(crate) use guidelines::{Breach, breaches};
 pub use problem::Problem;
 pub(crate) use reader::LocatedSentence;

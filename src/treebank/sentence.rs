@@ -129,7 +129,7 @@ impl Sentence {
     }
 
     /// The nodes of the enhanced graph that are not in the text, in order.
-    #[cfg(feature = "cli")]
+    #[cfg(any(feature = "cli", feature = "internals"))]
     pub(crate) fn empty_nodes(&self) -> &[EmptyNode] {
         &self.empty_nodes
     }

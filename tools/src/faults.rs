@@ -2,6 +2,7 @@
 //! a repetition reaches the new one. Linux, with a C compiler.
 
 mod calls;
+mod hub;
 mod power;
 mod scenarios;
 mod shim;
@@ -19,7 +20,7 @@ use shim::{Fault, Shim};
 const USAGE: &str = "usage: cargo xtask faults [--binary CITREE] [--verbs train,index,…] [--all | --every N]
 
   --binary  the program to test; without it, the debug build of this repository is made and tested
-  --verbs   which of train, index, add, remove, replace, merge, undo, review, apply; all by default
+  --verbs   which of train, index, add, remove, replace, merge, undo, review, apply, fetch; all by default
   --all     every one of many writes in a row, not some of them
   --every   only every Nth call
 ";

@@ -1,5 +1,6 @@
 //! Repository tasks, run as `cargo xtask NAME`.
 
+mod deny;
 mod faults;
 mod fuzz;
 mod tidy;
@@ -14,6 +15,7 @@ const USAGE: &str = "\
 usage: cargo xtask NAME
 
   tidy           check the house rules in every file of the repository; list each violation as file:line
+  deny           check licences, banned crates and sources of all dependencies by deny.toml
   faults         let every write, sync, rename and removal of the verbs that change files fail, and check what is left
   fuzz           run the fuzz targets
   hostile        run good clients against the server, alone and beside hostile ones
@@ -29,10 +31,14 @@ usage: cargo xtask NAME
 ";
 
 fn main() -> anyhow::Result<ExitCode> {
+    if fuzz::is_compiling() {
+        return fuzz::compile(std::env::args_os().skip(1));
+    }
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match arguments[..] {
         ["tidy"] => tidy::run(repository()?),
+        ["deny"] => deny::run(),
         ["faults", ref rest @ ..] => faults::run(rest),
         ["fuzz", ref rest @ ..] => fuzz::run(rest),
         ["hostile", ..] => peers(&arguments),

@@ -111,7 +111,7 @@ impl<W: Write> Page<'_, W> {
         });
         self.line(&format!("  {what} {chosen}, probability {:.3}{next}", rationale.probability))?;
         match &rival {
-            None => self.wrapped("    ", &wording::no_alternative(what))?,
+            None => self.wrapped("    ", &wording::no_alternative(what, rationale, &self.explanation.rule))?,
             Some(rival) if rationale.is_chosen_by_tree() => {
                 self.wrapped("    ", &wording::chosen_by_tree(what, rival))?;
             }
@@ -209,9 +209,13 @@ impl<W: Write> Page<'_, W> {
         let word = self.name(flip.dependent);
         let edge = self.explanation.edges.iter().find(|edge| edge.dependent == flip.dependent);
         let what = format!("the head of {word}");
-        match edge.and_then(|edge| edge.attachment.runner_up.as_ref()).and_then(|second| second.head) {
-            Some(rival) if flip.forced => self.line(&wording::flip_by_tree(&what, &self.name(rival)))?,
-            None if edge.is_some() => self.line(&format!("{word}: {}", wording::no_alternative("head")))?,
+        let rule = &self.explanation.rule;
+        let rival = edge.and_then(|edge| edge.attachment.runner_up.as_ref()).and_then(|second| second.head);
+        match (rival, edge) {
+            (Some(rival), _) if flip.forced => self.line(&wording::flip_by_tree(&what, &self.name(rival)))?,
+            (None, Some(edge)) => {
+                self.line(&format!("{word}: {}", wording::no_alternative("head", &edge.attachment, rule)))?;
+            }
             _ => {
                 let instead = flip.head.as_ref().and_then(|set| set.instead.parse().ok()).map(|head| self.name(head));
                 self.flip_set(Task::Heads, &what, flip.head.as_ref(), &instead.unwrap_or_default())?;
@@ -220,8 +224,8 @@ impl<W: Write> Page<'_, W> {
         }
         let what = format!("the label of {word}");
         match edge {
-            Some(edge) if edge.labelling.runner_up.is_none() => {
-                self.line(&format!("{word}: {}", wording::no_alternative("label")))
+            Some(edge) if edge.labelling.runner_up.is_none() && flip.found_nothing_for_label() => {
+                self.line(&format!("{word}: {}", wording::no_alternative("label", &edge.labelling, rule)))
             }
             _ => {
                 let instead = flip.label.as_ref().map_or("", |set| set.instead.as_str());

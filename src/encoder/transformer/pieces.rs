@@ -41,7 +41,8 @@ impl Cutter {
             names.iter().find_map(id).ok_or_else(|| Error::unfit(&path, &expected(), "none", FOLDER))
         };
         // A vocabulary can have both kinds of names. What the tokenizer puts around a sentence decides then.
-        let around = tokenizer.encode("a", true).map_err(|e| Error::Tensor { message: e.to_string() })?;
+        let around = tokenizer::guarded(|| tokenizer.encode("a", true));
+        let around = around.map_err(|found| Error::unfit(&path, "a tokenizer of words", &found, FOLDER))?;
         let (first, last) = match (around.get_ids(), around.get_special_tokens_mask()) {
             (&[first, .., last], [1, .., 1])
                 if !blueprint.earlier && (first as usize) < vocabulary && (last as usize) < vocabulary =>
@@ -60,10 +61,8 @@ impl Cutter {
 
     /// Splits the words of a sentence. A word without pieces (a lone accent, for example) becomes the unknown piece.
     pub(super) fn cut(&self, words: &[&str]) -> Result<Pieces> {
-        let encoding = self
-            .tokenizer
-            .encode(words.to_vec(), false)
-            .map_err(|e| Error::Tensor { message: format!("the tokenizer failed: {e}") })?;
+        let encoding = tokenizer::guarded(|| self.tokenizer.encode(words.to_vec(), false))
+            .map_err(|found| Error::Tensor { message: format!("the tokenizer failed: {found}") })?;
         let mut pieces = Vec::with_capacity(encoding.len());
         let mut first_of = Vec::with_capacity(words.len());
         let mut known = encoding.get_ids().iter().zip(encoding.get_word_ids()).peekable();

@@ -3,6 +3,7 @@
 use super::folder::{FOLDER, TOKENIZER, TOKENIZER_CONFIG, VOCABULARY};
 use crate::error::{Error, Result};
 use serde_json::{Map, Value, json};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use tokenizers::Tokenizer;
 
@@ -38,11 +39,22 @@ pub(super) fn read(folder: &Path, files: &[String], spaces: bool) -> Result<Toke
         }
         _ => bytes,
     };
-    let mut tokenizer = Tokenizer::from_bytes(bytes).map_err(|e| refuse(&e))?;
-    // Many folders truncate at 128 pieces and pad up to that. Here no piece is cut off, and there is no padding.
-    tokenizer.with_truncation(None).map_err(|e| refuse(&e))?;
-    tokenizer.with_padding(None);
-    Ok(tokenizer)
+    let tokenizer = guarded(|| {
+        let mut tokenizer = Tokenizer::from_bytes(bytes)?;
+        // Many folders truncate at 128 pieces and pad up to that. Here no piece is cut off, and there is no padding.
+        tokenizer.with_truncation(None)?;
+        tokenizer.with_padding(None);
+        Ok(tokenizer)
+    });
+    tokenizer.map_err(|e| refuse(&e))
+}
+
+/// Calls the library of tokenizers. It panics on some files that it should refuse.
+pub(super) fn guarded<T>(call: impl FnOnce() -> tokenizers::Result<T>) -> std::result::Result<T, String> {
+    match catch_unwind(AssertUnwindSafe(call)) {
+        Ok(answer) => answer.map_err(|e| e.to_string()),
+        Err(_) => Err("one that the tokenizers library fails on".to_string()),
+    }
 }
 
 /// Sets the option of a byte-level splitter, alone or in a sequence.

@@ -74,14 +74,16 @@ fn flip(explanation: &Explanation, flip: &Flip) -> String {
     let early = |decision| if flip.ended_early.contains(&decision) { format!(" {ENDED_EARLY}") } else { String::new() };
     let head = match (edge, edge.and_then(rival)) {
         (_, Some(rival)) if flip.forced => wording::flip_by_tree(&what, &name(rival)),
-        (Some(_), None) => wording::no_alternative("head"),
+        (Some(edge), None) => wording::no_alternative("head", &edge.attachment, &explanation.rule),
         _ => {
             let instead = flip.head.as_ref().and_then(|set| set.instead.parse().ok()).map_or(String::new(), name);
             flip_set(explanation, Task::Heads, &what, flip.head.as_ref(), &instead) + &early("head")
         }
     };
     let label = match edge {
-        Some(edge) if edge.labelling.runner_up.is_none() => wording::no_alternative("label"),
+        Some(edge) if edge.labelling.runner_up.is_none() && flip.found_nothing_for_label() => {
+            wording::no_alternative("label", &edge.labelling, &explanation.rule)
+        }
         _ => {
             let instead = flip.label.as_ref().map_or(String::new(), |set| Name::of_label(&set.instead).html());
             flip_set(explanation, Task::Labels, &format!("the label of {word}"), flip.label.as_ref(), &instead)

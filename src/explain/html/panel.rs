@@ -77,7 +77,10 @@ impl Context<'_> {
                     html.push_str(&format!("<p class=\"warning\">{}</p>\n", wording::chosen_by_tree(what, rival)));
                 }
             }
-            _ => html.push_str(&format!("<p class=\"small\">{}</p>\n", wording::no_alternative(what))),
+            _ => {
+                let reason = wording::no_alternative(what, rationale, &self.explanation.rule);
+                html.push_str(&format!("<p class=\"small\">{reason}</p>\n"));
+            }
         }
         html.push_str(&format!("<p class=\"coverage\">{}</p>\n", rationale.in_words(rival.as_deref())));
         if has_unusual_shares(rationale) {

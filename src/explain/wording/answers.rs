@@ -2,17 +2,23 @@
 
 use super::{count, number, percent, signed};
 use crate::explain::flip::MOST_REMOVED;
-use crate::explain::{Change, Contrast, Explanation, FlipSet};
-use crate::rule::Scoring;
+use crate::explain::{Change, Contrast, Explanation, FlipSet, Rationale};
+use crate::rule::{Rule, Scoring};
+use crate::task::Task;
 
 /// Above this share of all edges, a set that changes a decision is most of the treebank.
 pub(crate) const MOST_OF_ALL: f64 = 0.5;
 /// What such a set means.
 pub(crate) const MOST_IS_MISSING: &str = "That is most of the treebank: no small set of edges carries this decision.";
 
-/// Why there is no runner-up; `what` is a head or a label.
-pub(crate) fn no_alternative(what: &str) -> String {
-    format!("The tree allows no other {what}.")
+/// Why there is no runner-up; `what` is a head or a label, which `rule` decided.
+pub(crate) fn no_alternative(what: &str, rationale: &Rationale, rule: &Rule) -> String {
+    let voted = what == "label" && rule.of(Task::Labels).score_without_votes().is_some();
+    match (voted, rationale.coverage.against) {
+        (true, 0.0) => "No other label has a vote.".to_string(),
+        (true, _) => "The tree allows no other label that has a vote.".to_string(),
+        _ => format!("The tree allows no other {what}."),
+    }
 }
 
 /// Why something was chosen although the runner-up scores higher.

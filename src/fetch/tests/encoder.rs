@@ -3,7 +3,7 @@
 use super::super::{blob::Hash, encoder::fetch_into, vectors};
 use super::*;
 use crate::hub::HubModel;
-use sha1::Digest;
+use ring::digest::{SHA1_FOR_LEGACY_USE_ONLY, SHA256, digest};
 
 const COMMIT: &str = "0123456789abcdef0123456789abcdef01234567";
 const WEIGHTS: &str = "the weights, a large file";
@@ -13,11 +13,11 @@ fn hex(bytes: &[u8]) -> String {
 }
 
 fn git(text: &str) -> String {
-    hex(&sha1::Sha1::digest(format!("blob {}\0{text}", text.len())))
+    hex(digest(&SHA1_FOR_LEGACY_USE_ONLY, format!("blob {}\0{text}", text.len()).as_bytes()).as_ref())
 }
 
 fn sha256(text: &str) -> String {
-    hex(&sha2::Sha256::digest(text))
+    hex(digest(&SHA256, text.as_bytes()).as_ref())
 }
 
 /// The content of a small file, which is its name.

@@ -44,6 +44,8 @@ struct Inode {
     /// The names in a folder: as they are, and as they last. `None` for a file.
     names: Option<[BTreeMap<String, Node>; 2]>,
     content: [Vec<u8>; 2],
+    /// The text of a symbolic link, which is stored with its name.
+    link: Option<PathBuf>,
 }
 
 /// A disk with one folder, number 0.
@@ -62,7 +64,9 @@ impl Disk {
     fn load(&mut self, path: &Path) -> anyhow::Result<Node> {
         let node = self.inodes.len();
         self.inodes.push(Inode::default());
-        if path.is_dir() {
+        if path.is_symlink() {
+            self.inodes[node].link = Some(std::fs::read_link(path)?);
+        } else if path.is_dir() {
             let mut names = BTreeMap::new();
             for entry in std::fs::read_dir(path)? {
                 let entry = entry?;
@@ -80,10 +84,11 @@ impl Disk {
     pub fn apply(&mut self, call: &Call) -> anyhow::Result<()> {
         let missing = || format!("the record does not fit: {call}");
         match &call.kind {
-            Kind::Create | Kind::Mkdir => {
+            Kind::Create | Kind::Mkdir | Kind::Symlink(_) => {
                 let node = self.inodes.len();
                 let names = matches!(call.kind, Kind::Mkdir).then(Default::default);
-                self.inodes.push(Inode { names, ..Inode::default() });
+                let link = if let Kind::Symlink(to) = &call.kind { Some(to.clone()) } else { None };
+                self.inodes.push(Inode { names, link, ..Inode::default() });
                 let (folder, name) = self.place(&call.path).with_context(missing)?;
                 self.names(folder).insert(name, node);
             }
@@ -142,9 +147,10 @@ impl Disk {
         let mut open = vec![(0, folder.to_path_buf())];
         while let Some((node, path)) = open.pop() {
             let inode = &self.inodes[node];
-            match &inode.names {
-                None => std::fs::write(&path, &inode.content[usize::from(!lasts(false))])?,
-                Some([new, old]) => {
+            match (&inode.names, &inode.link) {
+                (_, Some(to)) => std::os::unix::fs::symlink(to, &path)?,
+                (None, None) => std::fs::write(&path, &inode.content[usize::from(!lasts(false))])?,
+                (Some([new, old]), None) => {
                     std::fs::create_dir(&path)?;
                     let names: std::collections::BTreeSet<&String> = new.keys().chain(old.keys()).collect();
                     for name in names {

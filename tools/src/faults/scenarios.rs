@@ -7,6 +7,7 @@ use anyhow::{Context, bail, ensure};
 
 use super::Left;
 use super::calls::{self, Call};
+use super::hub;
 use super::power::{Disk, Loss};
 use super::shim::{Fault, Shim};
 
@@ -20,12 +21,16 @@ const ADD_PART: &[&str] = &["evidence", BUNDLE, "add", "more.conllu", "--name", 
 /// The folder that is watched, and the bundle in it.
 const WATCHED: &str = "watched";
 const BUNDLE: &str = "watched/b.citree";
+/// Where fetched encoders are.
+const CACHE: &str = "watched/cache";
 const DECISIONS: &str = "watched/decided.jsonl";
 const MENDED: &str = "watched/mended.conllu";
 
 /// A temporary folder with treebanks.
 pub struct Lab {
     binary: PathBuf,
+    /// The address of the hub.
+    hub: String,
     folder: PathBuf,
     _temporary: tempfile::TempDir,
 }
@@ -73,6 +78,7 @@ const ALL: &[Scenario] = &[
         command: &["audit", BUNDLE, "--apply", DECISIONS, "--treebank", "train.conllu", "--output", MENDED],
         input: "a\na\na\nq\n",
     },
+    Scenario { name: "fetch", before: &[], command: &["fetch", "encoder", hub::MODEL], input: "" },
 ];
 
 impl Lab {
@@ -98,7 +104,7 @@ impl Lab {
         write("ids.txt", &format!("{}\n{}\n", id(sentences[1])?, id(sentences[2])?))?;
         write("dev.conllu", &dev)?;
         write("tiny.toml", TINY)?;
-        Ok(Self { binary, folder, _temporary: temporary })
+        Ok(Self { binary, hub: hub::start()?, folder, _temporary: temporary })
     }
 
     pub fn folder(&self) -> &Path {
@@ -113,6 +119,7 @@ impl Lab {
         std::fs::write(self.path("input"), input)?;
         let mut command = Command::new(&self.binary);
         command.current_dir(&self.folder).args(arguments).env("CITREE_CACHE", self.path("cache"));
+        command.env("HF_ENDPOINT", &self.hub).env("HF_HOME", self.path(CACHE)).env("NO_PROXY", "127.0.0.1");
         command.stdin(Stdio::from(std::fs::File::open(self.path("input"))?));
         Ok(command)
     }
@@ -138,7 +145,16 @@ impl Lab {
         for name in [DECISIONS, MENDED] {
             all += &std::fs::read_to_string(self.path(name)).unwrap_or_else(|_| format!("no {name}"));
         }
-        Ok(all)
+        Ok(all + &self.fetched())
+    }
+
+    /// The files of the encoder that was fetched, if `--encoder` finds it.
+    fn fetched(&self) -> String {
+        let model = self.path(CACHE).join(hub::FOLDER);
+        let Ok(commit) = std::fs::read_to_string(model.join("refs/main")) else { return "no encoder".to_owned() };
+        let snapshot = model.join("snapshots").join(commit.trim());
+        let read = |name| std::fs::read_to_string(snapshot.join(name)).unwrap_or_else(|_| format!("no {name}"));
+        hub::FILES.map(read).concat()
     }
 
     /// The files that a training leaves byte for byte.
@@ -270,9 +286,13 @@ fn copy(from: &Path, to: &Path) -> anyhow::Result<()> {
     for entry in std::fs::read_dir(from)? {
         let entry = entry?;
         let target = to.join(entry.file_name());
-        match entry.file_type()?.is_dir() {
-            true => copy(&entry.path(), &target)?,
-            false => std::fs::copy(entry.path(), target).map(drop)?,
+        let kind = entry.file_type()?;
+        if kind.is_symlink() {
+            std::os::unix::fs::symlink(std::fs::read_link(entry.path())?, target)?;
+        } else if kind.is_dir() {
+            copy(&entry.path(), &target)?;
+        } else {
+            std::fs::copy(entry.path(), target)?;
         }
     }
     Ok(())

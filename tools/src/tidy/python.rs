@@ -30,7 +30,7 @@ mod tests {
 
     #[test]
     fn a_file_of_the_package_starts_with_its_purpose_and_is_not_long() {
-        assert_eq!(lines("python/citree/a.py", "\"\"\"Purpose.\"\"\"\n"), []);
+        assert_eq!(lines("python/citree/a.py", "\"\"\"Purpose.\"\"\"\n"), [0_usize; 0]);
         assert_eq!(lines("python/tests/a.py", "import os\n"), [1]);
         let long = "\"\"\"Purpose.\"\"\"\n".to_owned() + &"x = 1\n".repeat(MOST_LINES);
         assert_eq!(lines("python/citree/a.py", &long), [MOST_LINES + 1]);
@@ -38,6 +38,6 @@ mod tests {
 
     #[test]
     fn scripts_elsewhere_are_not_judged() {
-        assert_eq!(lines("tools/src/peers/search.py", "import os\n"), []);
+        assert_eq!(lines("tools/src/peers/search.py", "import os\n"), [0_usize; 0]);
     }
 }

@@ -108,6 +108,16 @@ fn a_folder_without_a_tokenizer_says_how_to_write_one() {
 }
 
 #[test]
+fn a_tokenizer_that_its_library_panics_on_is_refused() {
+    let copy = copied("roberta");
+    let path = copy.path().join("tokenizer.json");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let (before, _) = text.split_once("\"decoder\":").unwrap();
+    std::fs::write(&path, format!("{before}\"decoder\": ]")).unwrap();
+    assert!(refusal(copy.path()).contains("tokenizer.json"));
+}
+
+#[test]
 fn a_list_of_files_that_names_others_or_lacks_some_is_refused() {
     const LIST: &str = "model.safetensors.index.json";
     for (content, expected) in [
