@@ -7,6 +7,7 @@ mod check;
 mod columns;
 mod completions;
 mod demo;
+mod destination;
 mod eval;
 mod evidence;
 mod explain;

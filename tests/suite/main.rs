@@ -24,6 +24,7 @@ mod index;
 mod interrupts;
 mod lab;
 mod modes;
+mod parse_formats;
 mod parsing;
 mod perturb;
 mod plain_text;
