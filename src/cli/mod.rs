@@ -5,6 +5,7 @@ mod audit;
 mod calibrate;
 mod check;
 mod columns;
+mod compare;
 mod completions;
 mod demo;
 mod destination;
@@ -28,6 +29,7 @@ mod recipe;
 mod rule;
 mod serve;
 mod shell;
+mod style;
 mod train;
 mod treebanks;
 mod verify;
@@ -74,6 +76,7 @@ enum Verb {
     Export(export::Args),
     Serve(serve::Args),
     Eval(eval::Args),
+    Compare(compare::Args),
     Info(info::Args),
     Verify(verify::Args),
     Check(check::Args),
@@ -119,6 +122,7 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> anyhow::Result<ExitCode
         Verb::Train(args) => train::run(args),
         Verb::Parse(args) => parse::run(args),
         Verb::Eval(args) => eval::run(args),
+        Verb::Compare(args) => compare::run(args),
         Verb::Check(args) => check::run(args),
         Verb::Audit(args) => audit::run(args),
         Verb::Index(args) => index::run(args),

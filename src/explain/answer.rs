@@ -2,9 +2,9 @@
 
 use super::{Change, Explainer, Explanation, Flip, Options, WhyNot, changes};
 use crate::error::Result;
+use crate::parse::Analysis;
 #[cfg(feature = "cli")]
 use crate::parse::{Parse, Parser};
-use crate::parse::Analysis;
 use crate::treebank::Sentence;
 use serde::Serialize;
 

@@ -2,6 +2,8 @@
 
 mod answers;
 mod arcs;
+#[cfg(feature = "cli")]
+mod beside;
 mod citations;
 mod frame;
 mod layout;
@@ -16,6 +18,8 @@ mod wording;
 
 use super::wording::count;
 use super::{Answer, Explanation};
+#[cfg(feature = "cli")]
+pub(crate) use beside::{Compared, beside};
 pub(crate) use frame::Frame;
 #[cfg(feature = "lab")]
 pub(crate) use layout::{runs_right_to_left, text_width};

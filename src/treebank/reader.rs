@@ -101,7 +101,8 @@ impl<R: BufRead> Reader<R> {
             let line = first.or(block.problems.first().map(|problem| problem.line)).unwrap_or_default();
             match (self.refuse(&block), block.sentence.take()) {
                 (Err(error), _) => {
-                    let lines = block.whole.then(|| block.lines.iter().flat_map(|line| line.bytes()).copied().collect());
+                    let lines =
+                        block.whole.then(|| block.lines.iter().flat_map(|line| line.bytes()).copied().collect());
                     return Ok(Some(Block { line, sentence: Err(error), lines }));
                 }
                 (Ok(()), Some(sentence)) => return Ok(Some(Block { line, sentence: Ok(sentence), lines: None })),

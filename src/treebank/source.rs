@@ -46,7 +46,9 @@ impl<R: BufRead> Read for Unpacked<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         self.0.read(buffer).map_err(|error| match error.kind() {
             io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput | io::ErrorKind::UnexpectedEof => {
-                io::Error::other(format!("the file is compressed by gzip, and damaged or truncated ({error}); get it again"))
+                io::Error::other(format!(
+                    "the file is compressed by gzip, and damaged or truncated ({error}); get it again"
+                ))
             }
             _ => error,
         })

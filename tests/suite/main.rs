@@ -8,6 +8,7 @@ mod audit;
 mod browser;
 mod calibration;
 mod check_and_eval;
+mod compare;
 mod conllu;
 mod damage;
 mod demo;

@@ -128,14 +128,21 @@ fn a_truncated_compressed_treebank_is_an_error_and_no_output_appears() {
     assert_eq!(output.status.code(), Some(2));
     assert!(stderr(&output).contains("damaged or truncated"), "{}", stderr(&output));
     assert!(!sandbox.path("out.conllu").exists());
-    assert!(!std::fs::read_dir(sandbox.path("")).unwrap().any(|file| file.unwrap().file_name().to_string_lossy().ends_with(".new")));
+    assert!(
+        !std::fs::read_dir(sandbox.path("")).unwrap().any(|file| file
+            .unwrap()
+            .file_name()
+            .to_string_lossy()
+            .ends_with(".new"))
+    );
 }
 
 /// Parses two good sentences around one that cannot be read and one that is too long.
 fn with_bad(sandbox: &Sandbox, on_error: &str) -> Output {
     let long: String = (1..=4001).map(|id| format!("{id}\tword\t_\t_\t_\t_\t_\t_\t_\t_\n")).collect();
     let good = TWO.split_inclusive("\n\n").collect::<Vec<_>>();
-    let input = [good[0].as_bytes(), BAD, format!("# sent_id = long\n{long}\n").as_bytes(), good[1].as_bytes()].concat();
+    let input =
+        [good[0].as_bytes(), BAD, format!("# sent_id = long\n{long}\n").as_bytes(), good[1].as_bytes()].concat();
     std::fs::write(sandbox.path("mixed.conllu"), input).unwrap();
     sandbox.citree(&["parse", "en.citree", "mixed.conllu", "--on-error", on_error])
 }
@@ -163,7 +170,15 @@ fn a_bad_sentence_can_be_copied_byte_for_byte() {
     let good: Vec<&str> = good.split_inclusive("\n\n").collect();
     assert_eq!(&output.stdout[..at], good[0].as_bytes());
     assert!(output.stdout.ends_with(good[1].as_bytes()));
-    assert_eq!(output.stdout.split(|byte| *byte == b'\n').filter(|line| line.ends_with(b"\t_\t_\t_")).filter(|line| line.starts_with(b"4001\tword")).count(), 1);
+    assert_eq!(
+        output
+            .stdout
+            .split(|byte| *byte == b'\n')
+            .filter(|line| line.ends_with(b"\t_\t_\t_"))
+            .filter(|line| line.starts_with(b"4001\tword"))
+            .count(),
+        1
+    );
     let refused = sandbox.citree(&["parse", "en.citree", "two.conllu", "--on-error", "copy", "--format", "json"]);
     assert_eq!(refused.status.code(), Some(2));
     assert!(stderr(&refused).contains("--on-error skip"));

@@ -1,8 +1,8 @@
 //! Explanations for a terminal: the arcs, then the answers to what was asked, then each edge with what speaks for it.
 
 use super::Answer;
-use super::style::Style;
 use crate::cli::printable::Printable;
+use crate::cli::style::Style;
 use crate::cli::{arcs, columns};
 use crate::explain::wording::{
     self, MOST_OF_ALL, UNUSUAL_SHARES, completeness, fixed, has_unusual_shares, percent, signed,

@@ -79,7 +79,12 @@ impl Bad {
         }
         let parts = [(skipped, "skipped"), (copied, "copied")].into_iter().filter(|(count, _)| **count > 0);
         let parts: Vec<String> = parts.map(|(count, what)| format!("{count} {what}")).collect();
-        writeln!(std::io::stderr(), "citree: {bad} of {} sentences could not be parsed: {}", good + bad, parts.join(", "))?;
+        writeln!(
+            std::io::stderr(),
+            "citree: {bad} of {} sentences could not be parsed: {}",
+            good + bad,
+            parts.join(", ")
+        )?;
         Ok(ExitCode::from(1))
     }
 }

@@ -1,10 +1,10 @@
 //! A sentence drawn as SVG: its words in a row, and an arc above for every edge.
 
 use super::layout::Layout;
-use crate::treebank::MultiwordToken;
 use super::tree::Tree;
 use super::wording::escape;
 use super::{Links, anchor, rows};
+use crate::treebank::MultiwordToken;
 
 /// The width of the page. A wider tree is drawn from top to bottom instead.
 const WIDEST: f32 = 1140.0;

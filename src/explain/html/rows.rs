@@ -204,7 +204,8 @@ mod tests {
     fn drawn(form: &str) -> (String, Vec<f32>) {
         let words = words(70, form);
         let (heads, labels) = ((0..70).collect::<Vec<_>>(), vec!["obj".to_string(); 70]);
-        let tree = Tree { words: &words, heads: &heads, labels: &labels, tokens: &[], probabilities: None };
+        let tree =
+            Tree { words: &words, heads: &heads, labels: &labels, tokens: &[], probabilities: None, corrections: &[] };
         let rows = Rows::new(&tree);
         (super::tree(&tree, Links::None), vec![rows.x(rows.base), rows.x(rows.label), rows.width])
     }
@@ -220,7 +221,8 @@ mod tests {
     fn many_arcs_over_each_other_leave_the_words_in_view() {
         let (words, labels) = (words(70, "word"), vec!["obj".to_string(); 70]);
         let heads: Vec<usize> = (0..70).map(|at| usize::from(at > 0)).collect();
-        let rows = Tree { words: &words, heads: &heads, labels: &labels, tokens: &[], probabilities: None };
+        let rows =
+            Tree { words: &words, heads: &heads, labels: &labels, tokens: &[], probabilities: None, corrections: &[] };
         assert!(Rows::new(&rows).base < 160.0);
     }
 

@@ -183,7 +183,10 @@ fn a_long_sentence_is_drawn_from_top_to_bottom() {
     let drawn = |words: usize| {
         let words = vec!["considerable".to_string(); words];
         let (heads, labels) = ((0..words.len()).collect::<Vec<_>>(), vec!["dep".to_string(); words.len()]);
-        arcs::tree(&Tree { words: &words, heads: &heads, labels: &labels, tokens: &[], probabilities: None }, Links::None)
+        arcs::tree(
+            &Tree { words: &words, heads: &heads, labels: &labels, tokens: &[], probabilities: None, corrections: &[] },
+            Links::None,
+        )
     };
     assert!(!drawn(8).contains("tree rows"));
     assert!(drawn(67).contains("tree rows"));

@@ -21,6 +21,8 @@ pub(crate) struct Tree<'a> {
     pub tokens: &'a [MultiwordToken],
     /// For every word the probability of its head and of its label; `None` for a gold tree.
     pub probabilities: Option<&'a [[f32; 2]]>,
+    /// For a parse beside a gold tree: what each word should have, where that is something else.
+    pub corrections: &'a [Option<String>],
 }
 
 impl<'a> From<&'a Explanation> for Tree<'a> {
@@ -31,6 +33,7 @@ impl<'a> From<&'a Explanation> for Tree<'a> {
             labels: &explanation.labels,
             tokens: &explanation.multiword_tokens,
             probabilities: Some(&explanation.probabilities),
+            corrections: &[],
         }
     }
 }
@@ -65,8 +68,11 @@ impl Tree<'_> {
 
     /// The style of an edge: one of four steps by its probability, or that of a gold edge.
     pub(super) fn shade(&self, word: usize) -> &'static str {
-        if self.probabilities.is_none() {
-            return "gold";
+        match word.checked_sub(1).and_then(|at| self.corrections.get(at)) {
+            Some(Some(_)) => return "doubtful unlikely",
+            Some(None) => return "sure",
+            None if self.probabilities.is_none() => return "gold",
+            None => {}
         }
         match self.certainty(word) {
             0.95.. => "sure",
@@ -99,6 +105,9 @@ impl Tree<'_> {
         }
         if self.certainty(word) < SUSPICIOUS {
             text.push_str("; suspicious");
+        }
+        if let Some(Some(correction)) = word.checked_sub(1).and_then(|at| self.corrections.get(at)) {
+            text.push_str(&format!("; {correction}"));
         }
         text
     }
