@@ -14,6 +14,7 @@ mod evidence;
 mod explain;
 mod export;
 mod fetch;
+mod find;
 mod finding;
 mod index;
 mod info;
@@ -22,6 +23,7 @@ mod lab;
 mod machine;
 mod man;
 mod neighbors;
+mod pack;
 mod parse;
 mod printable;
 mod progress;
@@ -77,11 +79,13 @@ enum Verb {
     Serve(serve::Args),
     Eval(eval::Args),
     Compare(compare::Args),
+    Find(find::Args),
     Info(info::Args),
     Verify(verify::Args),
     Check(check::Args),
     Audit(audit::Args),
     Fetch(fetch::Args),
+    Pack(pack::Args),
     Lab(lab::Args),
     Completions(completions::Args),
     Man(man::Args),
@@ -123,6 +127,7 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> anyhow::Result<ExitCode
         Verb::Parse(args) => parse::run(args),
         Verb::Eval(args) => eval::run(args),
         Verb::Compare(args) => compare::run(args),
+        Verb::Find(args) => find::run(args),
         Verb::Check(args) => check::run(args),
         Verb::Audit(args) => audit::run(args),
         Verb::Index(args) => index::run(args),
@@ -135,6 +140,7 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> anyhow::Result<ExitCode
         Verb::Explain(args) => explain::run(args),
         Verb::Serve(args) => serve::run(args),
         Verb::Fetch(args) => fetch::run(args),
+        Verb::Pack(args) => pack::run(args),
         Verb::Lab(args) => lab::run(args),
         Verb::Completions(args) => completions::run(args),
         Verb::Man(args) => man::run(args),
