@@ -114,8 +114,11 @@ fn no_truncated_or_flipped_archive_becomes_a_bundle() {
     }
 }
 
-/// An archive with this list and these entries: path, type, content.
-fn lying(folder: &Path, manifest: &Manifest, entries: &[(&str, EntryType, &[u8])]) -> PathBuf {
+/// The path, the type and the content of an entry.
+type Lie<'a> = (&'a str, EntryType, &'a [u8]);
+
+/// An archive with this list and these entries.
+fn lying(folder: &Path, manifest: &Manifest, entries: &[Lie<'_>]) -> PathBuf {
     let path = folder.join("lying.tar.zst");
     let mut tar = Builder::new(Compressed::new(std::fs::File::create(&path).unwrap()));
     let text = serde_json::to_vec(manifest).unwrap();
@@ -163,7 +166,7 @@ fn archives_that_lie_are_refused_and_write_nothing_anywhere() {
     let folder = tempfile::tempdir().unwrap();
     let into = folder.path().join("deep/into");
     let one: &[(&str, u64, &[u8])] = &[("a", 1, b"x")];
-    let cases: Vec<(Manifest, Vec<(&str, EntryType, &[u8])>, &str)> = vec![
+    let cases: Vec<(Manifest, Vec<Lie<'_>>, &str)> = vec![
         (manifest("..", one), vec![("../a", FILE, b"x")], "not the name of a folder"),
         (manifest("/tmp", one), vec![("/tmp/a", FILE, b"x")], "not the name of a folder"),
         (manifest("n", &[("../a", 1, b"x")]), vec![("n/../a", FILE, b"x")], "not the path of a file"),

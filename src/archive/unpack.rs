@@ -102,7 +102,7 @@ impl<'a, R: Read + 'a, I: Iterator<Item = io::Result<Entry<'a, R>>>> Unpacking<'
 
     /// Reads the first entry, the list of the others.
     fn manifest(&mut self) -> Result<(String, Manifest)> {
-        let entry = self.entries.next().ok_or_else(|| damaged(self.archive, &"it is empty"))?;
+        let entry = self.entries.next().ok_or_else(|| damaged(self.archive, &"it has no entry"))?;
         let mut entry = entry.map_err(|error| damaged(self.archive, &error))?;
         let first = shown(&entry);
         let is_list = first.ends_with(&format!("/{FILE}")) && entry.header().entry_type() == EntryType::Regular;

@@ -6,6 +6,8 @@ use crate::treebank::{Sentence, Word};
 
 /// Words tried in one sentence before the search gives up.
 const MOST_TRIED: u64 = 20_000_000;
+/// Matches in one sentence that are too many to be meant; they would fill the memory.
+const MOST_FOUND: usize = 100_000;
 
 pub(super) fn matches(pattern: &Pattern, sentence: &Sentence, most: usize) -> Result<Vec<Match>> {
     let mut tried = 0;
@@ -23,6 +25,9 @@ pub(super) fn matches(pattern: &Pattern, sentence: &Sentence, most: usize) -> Re
             if !none {
                 return Some(true);
             }
+        }
+        if found.len() == MOST_FOUND {
+            return None;
         }
         if found.len() < most {
             found.push(Match { words: words.to_vec() });

@@ -147,4 +147,5 @@ fn a_pattern_that_leaves_everything_open_gives_up_instead_of_running_for_ever() 
     assert!(message.contains("4000 words"), "{message}");
     let many: Pattern = "pattern { A []; B [] }".parse().unwrap();
     assert_eq!(many.find(&long, 5).unwrap().len(), 5);
+    assert!(many.find(&long, usize::MAX).is_err(), "millions of matches");
 }
