@@ -153,6 +153,38 @@ pub enum Error {
         /// The reason.
         reason: String,
     },
+    /// A bundle cannot be packed, or an archive cannot be unpacked.
+    #[error("{}: {reason}", path.display())]
+    Archive {
+        /// The archive, or the bundle.
+        path: PathBuf,
+        /// The reason, and the remedy.
+        reason: String,
+    },
+    /// A pattern is written wrongly.
+    #[error("pattern, line {line}, column {column}: {found}; {expected}\n  {shown}")]
+    Pattern {
+        /// The line of the pattern, from 1.
+        line: usize,
+        /// The character of the line, from 1.
+        column: usize,
+        /// What was found.
+        found: String,
+        /// What was expected.
+        expected: String,
+        /// The line, with a mark below the place.
+        shown: String,
+    },
+    /// A pattern leaves too much open.
+    #[error(
+        "the pattern has too many combinations in sentence {sentence} of {words} words; tie its words to each other by edges or by their order"
+    )]
+    PatternTooWide {
+        /// The name of the sentence.
+        sentence: String,
+        /// The number of words in it.
+        words: usize,
+    },
     /// A sentence is longer than the parser supports.
     #[error("sentence {sentence} has {words} words, but at most {most} can be parsed; split it")]
     SentenceTooLong {

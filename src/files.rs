@@ -1,11 +1,11 @@
 //! Atomic replacement of files, and safetensors files with notes in their header.
 
-#[cfg(feature = "cli")]
+#[cfg(feature = "fetch")]
 mod output;
 mod sealed;
 mod unpublished;
 
-#[cfg(feature = "cli")]
+#[cfg(feature = "fetch")]
 pub(crate) use output::write_output;
 pub(crate) use sealed::Sealed;
 pub(crate) use unpublished::Unpublished;

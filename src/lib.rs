@@ -53,6 +53,8 @@
 // Items that no user can reach are `pub(crate)`. The tests and tools of this repository reach a few more.
 #![cfg_attr(feature = "internals", warn(unreachable_pub))]
 
+#[cfg(feature = "fetch")]
+pub mod archive;
 pub mod audit;
 pub mod bundle;
 mod calibrate;
@@ -71,6 +73,7 @@ mod export;
 #[cfg(feature = "fetch")]
 pub mod fetch;
 mod files;
+pub mod find;
 mod flow;
 mod hub;
 #[cfg(feature = "internals")]

@@ -18,6 +18,9 @@ pub(crate) struct About {
     pub words: usize,
     /// Its scores on the dev set, per decoder.
     pub dev: Vec<DevScores>,
+    /// The command that trained it, if it was trained by one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
 }
 
 /// Scores on the dev set, in percent, punctuation and subtypes included.

@@ -93,6 +93,9 @@ fn training(about: &About) -> Value {
     for scores in &about.dev {
         facts[format!("dev {}", scores.decode)] = json!({ "UAS": rounded(scores.uas), "LAS": rounded(scores.las) });
     }
+    if let Some(command) = &about.command {
+        facts["command"] = json!(command);
+    }
     facts
 }
 

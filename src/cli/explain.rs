@@ -1,6 +1,5 @@
 //! `citree explain`: sentences in, parses out, and for every edge the training edges behind it.
 
-mod style;
 mod text;
 
 use super::input::Input;

@@ -1,13 +1,17 @@
-//! `citree fetch`: downloads a treebank, an encoder or word vectors from their public places.
+//! `citree fetch`: downloads a treebank, an encoder, word vectors or a packed bundle.
 
 use std::io::{IsTerminal, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use super::printable::printable;
+use super::progress::{advance, step_bar};
+use crate::archive::{ENDING, Origin, unpack};
 use crate::fetch::{self, Event, FASTTEXT, HUB, Release, UNIVERSAL_DEPENDENCIES};
+use crate::files::remove_unpublished;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// Download a treebank, an encoder or word vectors.
+/// Download a treebank, an encoder, word vectors or a packed bundle.
 #[derive(clap::Args)]
 #[command(
     args_conflicts_with_subcommands = true,
@@ -19,21 +23,27 @@ Examples:
   citree fetch vectors fasttext:tr
   citree fetch UD_Turkish-IMST --release 2.7 --into treebanks
   citree fetch UD_Klingon-TNG --release 2.18 --code tlh_tng
+  citree fetch https://example.org/en.citree.tar.zst
+  citree fetch en.citree.tar.zst --into bundles
 
 The files of a treebank (train, dev, test and its licence) go into DIR/TREEBANK-rRELEASE; those already there are left as they are, so the same command \
 goes on where a broken one stopped. The paths of the files written are printed, one a line. \
-Proxies are taken from HTTPS_PROXY and NO_PROXY."
+Proxies are taken from HTTPS_PROXY and NO_PROXY.
+
+A bundle that `citree pack` made is unpacked into its own folder in DIR, which appears when every file was compared with its checksum. \
+A download that was interrupted goes on where it stopped. Checksums find damage; only --sha256, with a hash from whom you trust, says \
+that nobody has put another bundle there."
 )]
 pub(super) struct Args {
     #[command(subcommand)]
     other: Option<Other>,
-    /// The treebank by its full name, such as UD_English-EWT
-    #[arg(required = true)]
-    treebank: Option<String>,
-    /// The number of the release of Universal Dependencies, such as 2.7
-    #[arg(long, value_name = "NUMBER", required = true)]
+    /// The treebank by its full name, such as UD_English-EWT; or a packed bundle, a URL or a file that ends in .tar.zst
+    #[arg(required = true, value_name = "WHAT")]
+    what: Option<String>,
+    /// The number of the release of Universal Dependencies, such as 2.7; needed for a treebank
+    #[arg(long, value_name = "NUMBER")]
     release: Option<String>,
-    /// The folder to make the treebank's own folder in
+    /// The folder to make the folder of the treebank or bundle in
     #[arg(long, value_name = "DIR", default_value = ".")]
     into: PathBuf,
     /// What the file names start with, such as en_ewt, where it does not follow from a known language
@@ -42,6 +52,9 @@ pub(super) struct Args {
     /// Where the repositories are, if not at the public place: a mirror
     #[arg(long, value_name = "BASE_URL", default_value = UNIVERSAL_DEPENDENCIES)]
     from: String,
+    /// The hash that the file of a packed bundle must have
+    #[arg(long, value_name = "HASH")]
+    sha256: Option<String>,
 }
 
 /// What can be downloaded besides treebanks.
@@ -100,7 +113,14 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
         writeln!(std::io::stdout(), "{}", path?.display())?;
         return Ok(ExitCode::SUCCESS);
     }
-    let (treebank, number) = (args.treebank.unwrap_or_default(), args.release.unwrap_or_default());
+    let what = args.what.unwrap_or_default();
+    if is_url(&what) || what.ends_with(ENDING) {
+        return bundle(&what, &args.into, args.sha256.as_deref(), show);
+    }
+    let Some(number) = args.release else {
+        anyhow::bail!("a treebank needs its release, such as `citree fetch UD_English-EWT --release 2.7`");
+    };
+    let treebank = what;
     let release = Release::new(&treebank, &number, args.code.as_deref())?;
     let fetched = fetch::fetch(&release, &args.from, &args.into, &mut |event| show.event(event));
     show.bar.finish_and_clear();
@@ -113,6 +133,52 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
         let page = release.page();
         writeln!(std::io::stderr(), "some treebanks lack a split or publish it in parts: see {page}")?;
     }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn is_url(what: &str) -> bool {
+    ["http://", "https://"].iter().any(|scheme| what.starts_with(scheme))
+}
+
+/// Unpacks a bundle, downloaded first if it is a URL. What is downloaded now is removed afterwards, whole or damaged.
+fn bundle(what: &str, into: &Path, sha256: Option<&str>, mut show: Show) -> anyhow::Result<ExitCode> {
+    ctrlc::set_handler(|| {
+        remove_unpublished();
+        std::process::exit(130);
+    })?;
+    let mut downloaded = false;
+    let file = match is_url(what) {
+        false => PathBuf::from(what),
+        true => {
+            let name =
+                what.rsplit('/').next().and_then(|name| name.strip_suffix(ENDING)).filter(|name| !name.is_empty());
+            if let Some(there) = name.map(|name| into.join(name)).filter(|folder| folder.exists()) {
+                anyhow::bail!(
+                    "{}: it is there already; move it away, or choose another folder with --into",
+                    there.display()
+                );
+            }
+            let fetched = fetch::fetch_file(what, into, &mut |event| {
+                downloaded |= matches!(event, Event::Written { .. });
+                show.event(event);
+            });
+            show.bar.finish_and_clear();
+            fetched?
+        }
+    };
+    let bar = step_bar()?;
+    let unpacked = unpack(&file, into, sha256, &mut |done, total| advance(&bar, "unpacking", done, total));
+    bar.finish_and_clear();
+    if downloaded {
+        std::fs::remove_file(&file).map_err(|error| anyhow::anyhow!("{}: {error}", file.display()))?;
+    }
+    let unpacked = unpacked?;
+    let Origin { treebank, release, license } = unpacked.origin;
+    let said = |text: Option<String>| text.unwrap_or_else(|| "not said".to_string());
+    let release = release.map_or(String::new(), |release| format!(" {release}"));
+    let line = format!("treebank: {}{release}; licence: {}", said(treebank), said(license));
+    writeln!(std::io::stderr(), "{}", printable(&line))?;
+    writeln!(std::io::stdout(), "{}", unpacked.bundle.display())?;
     Ok(ExitCode::SUCCESS)
 }
 

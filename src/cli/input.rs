@@ -2,8 +2,8 @@
 
 use crate::Error;
 use crate::parse::Parser;
-use crate::treebank::{Sentence, open};
-use std::io::{BufRead, BufReader, IsTerminal};
+use crate::treebank::{Sentence, open, open_text};
+use std::io::{BufRead, IsTerminal};
 use std::path::{Path, PathBuf};
 
 /// Which sentences to read.
@@ -34,9 +34,22 @@ impl Input {
         let sentence = move |(number, line): (usize, std::io::Result<String>)| match line {
             Ok(line) if without_mark(number, &line).trim().is_empty() => None,
             Ok(line) => Some(Ok(parser.split(without_mark(number, &line).trim()))),
-            Err(e) => Some(Err(anyhow::anyhow!("{}:{}: {e}", self.file.display(), number + 1))),
+            Err(source) => {
+                let path = format!("{}:{}", self.file.display(), number + 1).into();
+                Some(Err(Error::Io { path, source }.into()))
+            }
         };
         Ok(Box::new(lines(&self.file)?.enumerate().filter_map(sentence)))
+    }
+
+    /// The file, if it is CoNLL-U.
+    pub(super) fn conllu(&self) -> Option<&Path> {
+        (!self.text).then_some(&self.file)
+    }
+
+    /// Whether the sentences come from the standard input.
+    pub(super) fn is_stdin(&self) -> bool {
+        self.file == Path::new("-")
     }
 
     /// Whether the input is plain text.
@@ -46,7 +59,7 @@ impl Input {
 
     /// Whether the sentences are typed at a terminal.
     pub(super) fn is_typed(&self) -> bool {
-        self.file == Path::new("-") && std::io::stdin().is_terminal()
+        self.is_stdin() && std::io::stdin().is_terminal()
     }
 }
 
@@ -56,7 +69,7 @@ fn without_mark(number: usize, line: &str) -> &str {
 }
 
 /// Replaces the error by a hint if the line has no tab, as in plain text.
-fn with_hint(error: Error) -> anyhow::Error {
+pub(super) fn with_hint(error: Error) -> anyhow::Error {
     match error {
         Error::Treebank { file, line, found, .. } if found.as_ref() == "the line has 1 column" => anyhow::anyhow!(
             "{}:{line}: the line has no tab, so the input is not CoNLL-U; did you mean --text?",
@@ -67,11 +80,7 @@ fn with_hint(error: Error) -> anyhow::Error {
 }
 
 fn lines(path: &Path) -> anyhow::Result<Box<dyn Iterator<Item = std::io::Result<String>>>> {
-    if path == Path::new("-") {
-        return Ok(Box::new(std::io::stdin().lock().lines()));
-    }
-    let file = std::fs::File::open(path).map_err(|e| anyhow::anyhow!("{}: {e}", path.display()))?;
-    Ok(Box::new(BufReader::new(file).lines()))
+    Ok(Box::new(open_text(path)?.lines()))
 }
 
 #[cfg(test)]

@@ -5,13 +5,16 @@ mod audit;
 mod calibrate;
 mod check;
 mod columns;
+mod compare;
 mod completions;
 mod demo;
+mod destination;
 mod eval;
 mod evidence;
 mod explain;
 mod export;
 mod fetch;
+mod find;
 mod finding;
 mod index;
 mod info;
@@ -20,6 +23,7 @@ mod lab;
 mod machine;
 mod man;
 mod neighbors;
+mod pack;
 mod parse;
 mod printable;
 mod progress;
@@ -27,6 +31,7 @@ mod recipe;
 mod rule;
 mod serve;
 mod shell;
+mod style;
 mod train;
 mod treebanks;
 mod verify;
@@ -73,11 +78,14 @@ enum Verb {
     Export(export::Args),
     Serve(serve::Args),
     Eval(eval::Args),
+    Compare(compare::Args),
+    Find(find::Args),
     Info(info::Args),
     Verify(verify::Args),
     Check(check::Args),
     Audit(audit::Args),
     Fetch(fetch::Args),
+    Pack(pack::Args),
     Lab(lab::Args),
     Completions(completions::Args),
     Man(man::Args),
@@ -118,6 +126,8 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> anyhow::Result<ExitCode
         Verb::Train(args) => train::run(args),
         Verb::Parse(args) => parse::run(args),
         Verb::Eval(args) => eval::run(args),
+        Verb::Compare(args) => compare::run(args),
+        Verb::Find(args) => find::run(args),
         Verb::Check(args) => check::run(args),
         Verb::Audit(args) => audit::run(args),
         Verb::Index(args) => index::run(args),
@@ -130,6 +140,7 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> anyhow::Result<ExitCode
         Verb::Explain(args) => explain::run(args),
         Verb::Serve(args) => serve::run(args),
         Verb::Fetch(args) => fetch::run(args),
+        Verb::Pack(args) => pack::run(args),
         Verb::Lab(args) => lab::run(args),
         Verb::Completions(args) => completions::run(args),
         Verb::Man(args) => man::run(args),

@@ -128,6 +128,9 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
         tell_how_to_resume();
         return Ok(ExitCode::from(130));
     }
+    if let Some(about) = About::read(&layout)? {
+        About { command: Some(command_line(None)), ..about }.write(&layout)?;
+    }
     report(&layout)?;
     let next = match config.system.inference {
         Basis::Instances => format!("echo 'She reads old letters.' | citree explain {bundle} --text"),

@@ -5,12 +5,19 @@
 //! which greedy decoding can produce.
 
 mod align;
+mod bootstrap;
+mod compare;
 mod reliability;
 mod tables;
 
 use crate::error::Result;
 use crate::treebank::Sentence;
 use align::{Alignment, Side, SideWord, common_spans};
+pub use bootstrap::{PairedDifference, Significance};
+pub use compare::{
+    Comparing, Comparison, Confusion, Difference, ErrorFilter, ErrorKind, LabelledEdge, ParseSummary,
+    SentenceDifferences, SentenceScores, compare,
+};
 pub use reliability::{Reliability, ReliabilityBin};
 pub(crate) use reliability::{Scored, fit, reliability};
 use serde::Serialize;

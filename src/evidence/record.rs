@@ -56,6 +56,19 @@ pub struct TrainingSentence<'a> {
     pub words: Vec<TrainingWord<'a>>,
 }
 
+impl TrainingSentence<'_> {
+    /// The sentence with its forms, heads and labels, which is all that is stored of its words.
+    #[cfg(feature = "cli")]
+    pub(crate) fn tree(&self) -> Sentence {
+        let mut sentence = Sentence::from_forms(self.words.iter().map(|word| word.form));
+        for (word, stored) in sentence.words_mut().iter_mut().zip(&self.words) {
+            word.head = Some(stored.head);
+            word.label = stored.label.to_string();
+        }
+        sentence
+    }
+}
+
 /// A word of a training sentence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]

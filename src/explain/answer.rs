@@ -3,6 +3,8 @@
 use super::{Change, Explainer, Explanation, Flip, Options, WhyNot, changes};
 use crate::error::Result;
 use crate::parse::Analysis;
+#[cfg(feature = "cli")]
+use crate::parse::{Parse, Parser};
 use crate::treebank::Sentence;
 use serde::Serialize;
 
@@ -59,6 +61,15 @@ pub struct Answer {
     /// Edges that are others than before, where some training sentences were left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub changes: Option<Vec<Change>>,
+}
+
+#[cfg(feature = "cli")]
+impl Answer {
+    /// A parse about which nothing was asked.
+    pub(crate) fn of_parse(sentence: &Sentence, parse: &Parse, parser: &Parser) -> Self {
+        let explanation = Explanation::of_parse(sentence, parse, parser);
+        Self { schema: SCHEMA, explanation, why_not: Vec::new(), flips: Vec::new(), changes: None }
+    }
 }
 
 impl Explainer {

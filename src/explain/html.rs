@@ -2,6 +2,8 @@
 
 mod answers;
 mod arcs;
+#[cfg(feature = "cli")]
+mod beside;
 mod citations;
 mod frame;
 mod layout;
@@ -16,6 +18,8 @@ mod wording;
 
 use super::wording::count;
 use super::{Answer, Explanation};
+#[cfg(feature = "cli")]
+pub(crate) use beside::{Compared, beside};
 pub(crate) use frame::Frame;
 #[cfg(feature = "lab")]
 pub(crate) use layout::{runs_right_to_left, text_width};
@@ -57,21 +61,57 @@ pub fn svg(explanation: &Explanation) -> String {
     arcs::file(&explanation.into())
 }
 
+/// Trees drawn below each other, for one picture.
+#[cfg(feature = "cli")]
+#[derive(Debug, Default)]
+pub(crate) struct Drawing(arcs::Below);
+
+#[cfg(feature = "cli")]
+impl Drawing {
+    /// Draws one more.
+    pub(crate) fn add(&mut self, explanation: &Explanation) {
+        self.0.add(&explanation.into());
+    }
+
+    /// Its size so far, in bytes.
+    pub(crate) fn size(&self) -> usize {
+        self.0.size()
+    }
+
+    /// The picture. `title` says what it shows.
+    pub(crate) fn file(&self, title: &str) -> String {
+        self.0.file(title)
+    }
+}
+
+/// What a page of trees starts with, before the first [`tree_of`].
+#[cfg(feature = "cli")]
+pub(crate) fn trees_start(title: &str) -> String {
+    let legends = [
+        legend("sure", "obj", "the paler, the less probable"),
+        legend("doubtful", "obj ? 62 %", "suspicious: head or label below 80 %"),
+        legend("doubtful unlikely", "obj ? 31 %", "below 50 %"),
+    ];
+    FRAME.start(title, &format!("<ul class=\"legend\">\n{}</ul>\n", legends.concat()))
+}
+
+/// What a page of trees ends with.
+#[cfg(feature = "cli")]
+pub(crate) const TREES_END: &str = Frame::END;
+
+/// A sentence of a page of trees.
+#[cfg(feature = "cli")]
+pub(crate) fn tree_of(explanation: &Explanation, place: usize) -> String {
+    let tree = Tree::from(explanation);
+    article(explanation, place, &suspicious(&tree), &arcs::tree(&tree, Links::None))
+}
+
 /// The number of sentences and edges, the rule, and the legend.
 fn summary(explanations: &[&Explanation]) -> String {
     let total = |number: &dyn Fn(&Explanation) -> usize| explanations.iter().map(|one| number(one)).sum::<usize>();
     let words = total(&|explanation| explanation.words.len());
     let explained = total(&|explanation| explanation.edges.len());
     let suspicious = total(&|explanation| Tree::from(explanation).suspicious());
-    let legend = |class: &str, label: &str, meaning: &str| {
-        let width = label.len() * 7 + 8;
-        format!(
-            "<li><svg width=\"116\" height=\"24\" aria-hidden=\"true\"><g class=\"{class}\"><path class=\"arc\" d=\"M2 23V18\
-             Q2 12 12 12H104Q114 12 114 18V23\"/><rect class=\"pill\" x=\"{}\" y=\"3\" width=\"{width}\" height=\"18\" rx=\"9\"/>\
-             <text class=\"label\" x=\"58\" y=\"16\">{label}</text></g></svg><span>{meaning}</span></li>\n",
-            58 - width / 2
-        )
-    };
     let rules = explanations.iter().fold(Vec::new(), |mut rules, explanation| {
         let rule = super::wording::rule(explanation);
         if !rules.contains(&rule) {
@@ -104,29 +144,47 @@ fn summary(explanations: &[&Explanation]) -> String {
     )
 }
 
+/// An arc of one class and what it means.
+fn legend(class: &str, label: &str, meaning: &str) -> String {
+    let width = label.len() * 7 + 8;
+    format!(
+        "<li><svg width=\"116\" height=\"24\" aria-hidden=\"true\"><g class=\"{class}\"><path class=\"arc\" d=\"M2 23V18\
+         Q2 12 12 12H104Q114 12 114 18V23\"/><rect class=\"pill\" x=\"{}\" y=\"3\" width=\"{width}\" height=\"18\" rx=\"9\"/>\
+         <text class=\"label\" x=\"58\" y=\"16\">{label}</text></g></svg><span>{meaning}</span></li>\n",
+        58 - width / 2
+    )
+}
+
 /// A sentence: its name, its tree, answers to what was asked, and a panel for each explained edge.
 fn sentence(explanation: &Explanation, place: usize, answers: &str) -> String {
-    let name = match &explanation.sent_id {
-        Some(sent_id) => isolated(sent_id),
-        None => format!("Sentence {place}"),
-    };
-    let mut remarks = Vec::new();
     let tree = Tree::from(explanation);
-    match tree.suspicious() {
-        0 => {}
-        some => remarks.push(format!("{} suspicious", counted(some, "edge"))),
-    }
+    let mut remarks = suspicious(&tree);
     match explanation.words.len().saturating_sub(explanation.edges.len()) {
         0 => {}
         some => remarks.push(format!("{} not explained here", counted(some, "edge"))),
     }
     let explained: Vec<usize> = explanation.edges.iter().map(|edge| edge.dependent).collect();
     let panels: String = explanation.edges.iter().map(|edge| panel::panel(explanation, edge, place)).collect();
+    let drawn = arcs::tree(&tree, Links::Panels { place, explained: &explained });
+    article(explanation, place, &remarks, &format!("{drawn}{answers}{panels}"))
+}
+
+/// How many edges need a look, if any do.
+fn suspicious(tree: &Tree<'_>) -> Vec<String> {
+    let some = Some(tree.suspicious()).filter(|some| *some > 0);
+    some.map(|some| format!("{} suspicious", counted(some, "edge"))).into_iter().collect()
+}
+
+/// A sentence with its name and remarks.
+fn article(explanation: &Explanation, place: usize, remarks: &[String], content: &str) -> String {
+    let name = match &explanation.sent_id {
+        Some(sent_id) => isolated(sent_id),
+        None => format!("Sentence {place}"),
+    };
+    let remarks = remarks.join(", ");
     format!(
-        "<article class=\"sentence\" id=\"s{place}\">\n<header><h2>{name}</h2><p class=\"soft\">{}</p></header>\n{}{answers}{panels}\
-         </article>\n",
-        remarks.join(", "),
-        arcs::tree(&tree, Links::Panels { place, explained: &explained }),
+        "<article class=\"sentence\" id=\"s{place}\">\n<header><h2>{name}</h2><p class=\"soft\">{remarks}</p></header>\n{content}\
+         </article>\n"
     )
 }
 

@@ -5,10 +5,10 @@ use super::citation::{Citation, Weights};
 use super::rollup::{By, RollUp};
 use crate::error::{Error, Result};
 use crate::evidence::{EdgeId, Side};
-use crate::parse::{Analysis, Candidate, Choice, Decision};
+use crate::parse::{Analysis, Candidate, Choice, Decision, Parse, Parser};
 use crate::rule::Rule;
 use crate::task::Task;
-use crate::treebank::Sentence;
+use crate::treebank::{MultiwordToken, Sentence};
 use rayon::prelude::*;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -43,6 +43,9 @@ pub struct Explanation {
     pub sent_id: Option<String>,
     /// Its words; the word with id `i` is `words[i - 1]`.
     pub words: Vec<String>,
+    /// The surface tokens that stand for several words, such as `don't` for `do` and `n't`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub multiword_tokens: Vec<MultiwordToken>,
     /// Head of every word.
     pub heads: Vec<usize>,
     /// Label of every word's edge.
@@ -187,18 +190,7 @@ impl Explainer {
 
     /// The analysis of a sentence without explained edges.
     pub(crate) fn unexplained(&self, sentence: &Sentence, analysis: &Analysis) -> Explanation {
-        let parse = &analysis.parse;
-        let probabilities = parse.head_probabilities.iter().zip(&parse.label_probabilities);
-        Explanation {
-            sent_id: sentence.sent_id().map(str::to_string),
-            words: sentence.forms().map(str::to_string).collect(),
-            heads: parse.heads[1..].to_vec(),
-            labels: parse.labels[1..].to_vec(),
-            probabilities: probabilities.skip(1).map(|(head, label)| [*head, *label]).collect(),
-            weights: self.evidence.weights_by_name(),
-            rule: self.rule().clone(),
-            edges: Vec::new(),
-        }
+        Explanation::of_parse(sentence, &analysis.parse, &self.parser)
     }
 
     /// Compares the sides of several decisions with training edges in one pass, unless summed vectors decide. If a roll-up
@@ -299,6 +291,22 @@ impl Explainer {
 }
 
 impl Explanation {
+    /// A parse by this parser, without explained edges.
+    pub(crate) fn of_parse(sentence: &Sentence, parse: &Parse, parser: &Parser) -> Self {
+        let probabilities = parse.head_probabilities.iter().zip(&parse.label_probabilities);
+        Self {
+            sent_id: sentence.sent_id().map(str::to_string),
+            words: sentence.forms().map(str::to_string).collect(),
+            multiword_tokens: sentence.multiword_tokens().to_vec(),
+            heads: parse.heads[1..].to_vec(),
+            labels: parse.labels[1..].to_vec(),
+            probabilities: probabilities.skip(1).map(|(head, label)| [*head, *label]).collect(),
+            weights: parser.weights_by_name(),
+            rule: parser.rule().clone(),
+            edges: Vec::new(),
+        }
+    }
+
     /// The form of a word by its id, `ROOT` for 0.
     pub fn form(&self, position: usize) -> &str {
         position.checked_sub(1).and_then(|at| self.words.get(at)).map_or("ROOT", String::as_str)

@@ -3,8 +3,7 @@
 
 use super::{Export, Output};
 use crate::error::{Error, Result};
-use crate::evidence::TrainingSentence;
-use crate::treebank::{Sentence, Word, write_sentence};
+use crate::treebank::{Word, write_sentence};
 use std::collections::HashSet;
 
 impl Export<'_> {
@@ -19,7 +18,7 @@ impl Export<'_> {
         for number in 0..total {
             (self.tell)(u64::from(number), u64::from(total));
             let stored = self.edges.sentence(number)?;
-            let mut sentence = tree(&stored);
+            let mut sentence = stored.tree();
             for (dependent, word) in (1..).zip(sentence.words_mut()) {
                 if !evidence.contains(&(number, dependent)) {
                     word.set_misc(Word::EVIDENCE, "No");
@@ -38,13 +37,4 @@ impl Export<'_> {
         }
         Ok(())
     }
-}
-
-fn tree(stored: &TrainingSentence<'_>) -> Sentence {
-    let mut sentence = Sentence::from_forms(stored.words.iter().map(|word| word.form));
-    for (word, stored) in sentence.words_mut().iter_mut().zip(&stored.words) {
-        word.head = Some(stored.head);
-        word.label = stored.label.to_string();
-    }
-    sentence
 }

@@ -124,7 +124,7 @@ impl Client {
                     Ok(count) => count,
                     Err(error) => return Err(Fault::from_network(error.into())),
                 };
-                part.file.write_all(&buffer[..count]).map_err(Error::io(&part.path)).map_err(Fault::Disk)?;
+                part.write(&buffer[..count]).map_err(Fault::Disk)?;
                 have += count as u64;
                 observe(Event::Received { bytes: have });
             }
@@ -139,14 +139,14 @@ impl Client {
 }
 
 /// What has arrived of a file. Other processes that want the same file are locked out.
-struct Part {
+pub(super) struct Part {
     target: PathBuf,
     path: PathBuf,
     file: File,
 }
 
 impl Part {
-    fn open(target: &Path) -> Result<Self> {
+    pub(super) fn open(target: &Path) -> Result<Self> {
         let name = target.file_name().unwrap_or_default().to_string_lossy();
         let path = target.with_file_name(format!("{name}.incomplete"));
         let mut options = OpenOptions::new();
@@ -161,12 +161,22 @@ impl Part {
         }
     }
 
-    fn length(&self) -> Result<u64> {
+    /// The path of the file when it is whole.
+    pub(super) fn target(&self) -> &Path {
+        &self.target
+    }
+
+    /// Adds to what has arrived.
+    pub(super) fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        self.file.write_all(bytes).map_err(Error::io(&self.path))
+    }
+
+    pub(super) fn length(&self) -> Result<u64> {
         Ok(self.file.metadata().map_err(Error::io(&self.path))?.len())
     }
 
     /// Removes what has arrived.
-    fn restart(&mut self) -> Result<u64> {
+    pub(super) fn restart(&mut self) -> Result<u64> {
         self.file.set_len(0).map_err(Error::io(&self.path))?;
         Ok(0)
     }
@@ -175,7 +185,7 @@ impl Part {
         hash.fits(&mut self.file, length).map_err(Error::io(&self.path))
     }
 
-    fn publish(self, target: &Path) -> Result<()> {
+    pub(super) fn publish(self, target: &Path) -> Result<()> {
         self.file.sync_all().map_err(Error::io(&self.path))?;
         std::fs::rename(&self.path, target).map_err(Error::io(target))?;
         Ok(sync_folder(target.parent().unwrap_or(Path::new(".")))?)

@@ -72,8 +72,8 @@ pub(super) struct Client {
 
 const ATTEMPTS: u32 = 4;
 
-/// No treebank file and no table of word vectors is nearly this large. A server that sends more is not sending one.
-const MOST_BYTES: u64 = 16 << 30;
+/// No treebank file, no table of word vectors and no packed bundle is nearly this large. A server that sends more is not sending one.
+pub(super) const MOST_BYTES: u64 = 16 << 30;
 
 /// One attempt. It reports its progress to the function it gets.
 pub(super) type Attempt<'a, T> = dyn FnMut(&mut dyn FnMut(Event)) -> Result<T, Fault> + 'a;

@@ -1,10 +1,11 @@
 //! Downloads what citree starts from: a treebank from its public repository (here), an encoder from a model hub
-//! (`encoder`), word vectors (`vectors`).
+//! (`encoder`), word vectors (`vectors`), and files by their URL, such as packed bundles (`resumed`).
 
 mod blob;
 mod download;
 mod encoder;
 mod languages;
+mod resumed;
 #[cfg(test)]
 mod tests;
 mod vectors;
@@ -16,6 +17,7 @@ use download::{Client, Outcome};
 
 pub use download::Event;
 pub use encoder::{HUB, fetch_encoder};
+pub use resumed::fetch_file;
 pub use vectors::{FASTTEXT, fetch_vectors};
 
 /// The base URL of the repositories of Universal Dependencies.

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod encoder;
+mod resumed;
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};

@@ -30,7 +30,7 @@ impl Unpublished {
     }
 
     /// Creates a file that will be `target`, beside files that are not ours.
-    #[cfg(feature = "cli")]
+    #[cfg(feature = "fetch")]
     pub(crate) fn output(target: &Path) -> Result<(Self, File)> {
         Self::create(Self::named(target, &of_this_process()))
     }
@@ -42,7 +42,7 @@ impl Unpublished {
     }
 
     /// Creates a folder that will be `target`, beside files that are not ours.
-    #[cfg(feature = "cli")]
+    #[cfg(feature = "fetch")]
     pub(crate) fn folder(target: &Path) -> Result<Self> {
         let mut new = Self::named(target, &of_this_process());
         let mut all = all();
@@ -100,7 +100,7 @@ impl Drop for Unpublished {
 
 /// The ending of a name that no other process uses, so that nothing that others have there is lost, and what a killed
 /// process left is not in the way.
-#[cfg(feature = "cli")]
+#[cfg(feature = "fetch")]
 fn of_this_process() -> String {
     format!(".{}.new", std::process::id())
 }

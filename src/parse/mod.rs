@@ -28,6 +28,7 @@ use crate::task::Task;
 use crate::treebank::Sentence;
 use candle_core::Device;
 use rayon::prelude::*;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The longest supported sentence: the number of candidates grows with the square of the length.
@@ -211,6 +212,11 @@ impl Parser {
     /// The rule in use.
     pub fn rule(&self) -> &Rule {
         &self.by.rule
+    }
+
+    /// How many times the edges of a treebank count, where that is not once.
+    pub(crate) fn weights_by_name(&self) -> BTreeMap<String, f64> {
+        self.evidence.as_ref().map_or_else(BTreeMap::new, |evidence| evidence.weights_by_name())
     }
 
     /// Whether a rule compares every candidate with every training edge, which takes long.

@@ -134,7 +134,8 @@ fn shown(context: &Context<'_>, wanted: &TrainingQuery, count: usize) -> Result<
     let words: Vec<String> = sentence.words.iter().map(|word| word.form.clone()).collect();
     let heads: Vec<usize> = sentence.words.iter().map(|word| word.head).collect();
     let labels: Vec<String> = sentence.words.iter().map(|word| word.label.clone()).collect();
-    let tree = Tree { words: &words, heads: &heads, labels: &labels, probabilities: None };
+    let tree =
+        Tree { words: &words, heads: &heads, labels: &labels, tokens: &[], probabilities: None, corrections: &[] };
     let mut html = view::training(&tree, number, &sentence.sent_id, &sentence.document);
     if let Some(word) = wanted.word {
         let edge = word.checked_sub(1).and_then(|at| sentence.words.get(at)?.edge);

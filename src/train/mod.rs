@@ -268,6 +268,7 @@ impl Plan<'_> {
             sentences: self.train.len(),
             words: self.train.iter().map(|sentence| sentence.words().len()).sum(),
             dev,
+            command: None,
         })
     }
 }

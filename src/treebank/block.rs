@@ -17,6 +17,9 @@ pub(super) struct ParsedBlock {
     /// The lines themselves.
     #[cfg(any(feature = "cli", feature = "internals"))]
     pub lines: Vec<Line>,
+    /// Whether all of its lines are there.
+    #[cfg(feature = "cli")]
+    pub whole: bool,
 }
 
 /// Problems of one sentence that are kept; of more, the number is said. Otherwise a file that is no treebank could fill the
@@ -50,6 +53,8 @@ pub(super) fn parse_block(block: RawBlock) -> ParsedBlock {
         problems,
         #[cfg(any(feature = "cli", feature = "internals"))]
         lines: block.lines,
+        #[cfg(feature = "cli")]
+        whole: !block.truncated,
     }
 }
 

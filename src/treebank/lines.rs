@@ -1,6 +1,8 @@
 //! Groups the lines of a file into blocks that end at a blank line, in bounded memory whatever the file contains.
 
 use super::problem::Problem;
+use super::source::GZIP;
+use std::borrow::Cow;
 use std::io::{self, BufRead};
 
 /// The longest accepted line, in bytes; the longest in UD has some thousands.
@@ -13,6 +15,17 @@ pub(super) const MAX_SENTENCE: usize = 4 << 20;
 pub(super) struct Line {
     pub number: u64,
     pub text: String,
+    /// The bytes, if they are not UTF-8.
+    #[cfg(feature = "cli")]
+    foreign: Option<Box<[u8]>>,
+}
+
+#[cfg(feature = "cli")]
+impl Line {
+    /// The line as it was, with a line end.
+    pub(super) fn bytes(&self) -> impl Iterator<Item = &u8> {
+        self.foreign.as_deref().unwrap_or(self.text.as_bytes()).iter().chain(b"\n")
+    }
 }
 
 /// The lines up to a blank line or the end of the file, with the problems of the lines themselves.
@@ -20,6 +33,8 @@ pub(super) struct Line {
 pub(super) struct RawBlock {
     pub lines: Vec<Line>,
     pub problems: Vec<Problem>,
+    /// Whether a line is missing because it, or the block, is too long.
+    pub truncated: bool,
 }
 
 /// Reads blocks of lines.
@@ -29,9 +44,6 @@ pub(super) struct BlockReader<R> {
     carriage_return_seen: bool,
     ended: bool,
 }
-
-/// The first bytes of a file that gzip compressed.
-const GZIP: [u8; 2] = [0x1f, 0x8b];
 
 enum LineEnd {
     Newline,
@@ -53,6 +65,7 @@ impl<R: BufRead> BlockReader<R> {
             self.ended = true;
             let problem = Problem::error(1, 1, "the file is compressed by gzip", "CoNLL-U is text");
             block.problems.push(problem.remedy("unpack it first, for example with `gunzip`"));
+            block.truncated = true;
             return Ok(Some(block));
         }
         let (mut size, mut too_large) = (0_usize, false);
@@ -76,6 +89,7 @@ impl<R: BufRead> BlockReader<R> {
             }
             size = size.saturating_add(bytes.len());
             let fits = size <= MAX_SENTENCE;
+            block.truncated |= !fits || !kept_whole;
             if !fits && !too_large {
                 too_large = true;
                 // Lines beyond the limit are not parsed, so that memory and time stay bounded.
@@ -172,7 +186,7 @@ impl<R: BufRead> BlockReader<R> {
     }
 
     fn keep(&self, bytes: &[u8], block: &mut RawBlock) {
-        let text = String::from_utf8_lossy(bytes).into_owned();
+        let text = String::from_utf8_lossy(bytes);
         if let Err(error) = std::str::from_utf8(bytes) {
             let before = &bytes[..error.valid_up_to()];
             let column = if bytes[0] == b'#' { 1 } else { 1 + before.iter().filter(|&&byte| byte == b'\t').count() };
@@ -182,7 +196,14 @@ impl<R: BufRead> BlockReader<R> {
                     .remedy("convert the file to UTF-8, for example with `iconv -t utf-8`"),
             );
         }
-        block.lines.push(Line { number: self.number, text });
+        #[cfg(feature = "cli")]
+        let foreign = matches!(text, Cow::Owned(_)).then(|| bytes.into());
+        block.lines.push(Line {
+            number: self.number,
+            text: text.into_owned(),
+            #[cfg(feature = "cli")]
+            foreign,
+        });
     }
 
     /// The last block; `None` if the file ends right after a blank line.

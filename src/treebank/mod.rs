@@ -12,6 +12,7 @@ mod lines;
 mod problem;
 mod reader;
 mod sentence;
+mod source;
 pub mod starter;
 mod text;
 mod tree;
@@ -27,9 +28,11 @@ pub(crate) use guidelines::{Breach, breaches};
 pub use problem::Problem;
 pub(crate) use reader::LocatedSentence;
 #[cfg(feature = "cli")]
-pub(crate) use reader::open;
+pub(crate) use reader::{Block, open};
 pub use reader::{Reader, read_all, read_trees};
 pub use sentence::{MultiwordToken, Sentence, Word};
+#[cfg(feature = "cli")]
+pub(crate) use source::open_text;
 pub(crate) use text::Splits;
 pub(crate) use tree::{crossed, tree_faults};
 pub use writer::write_sentence;

@@ -4,10 +4,10 @@ use super::block::{ParsedBlock, parse_block};
 use super::lines::BlockReader;
 use super::problem::Problem;
 use super::sentence::Sentence;
+use super::source::open_text;
 use super::tree::{TreeFault, tree_faults};
 use crate::error::{Error, Result};
-use std::fs::File;
-use std::io::{self, BufRead, BufReader};
+use std::io::BufRead;
 use std::path::{Path, PathBuf};
 
 /// Reads sentences one by one. After an `Err` for a sentence, iteration continues with the next one.
@@ -25,13 +25,21 @@ pub(crate) struct LocatedSentence {
     pub word_lines: Vec<u64>,
 }
 
-/// Opens a treebank; `-` is the standard input.
+/// What a block of lines is.
+#[cfg(feature = "cli")]
+pub(crate) struct Block {
+    /// Its first line, from 1.
+    pub line: u64,
+    /// The sentence, or why there is none.
+    pub sentence: Result<Sentence>,
+    /// The lines of what is no sentence, with their ends, if all of them could be kept.
+    pub lines: Option<Vec<u8>>,
+}
+
+/// Opens a treebank, plain or compressed by gzip; `-` is the standard input.
 pub(crate) fn open(path: &Path) -> Result<Reader<Box<dyn BufRead + Send>>> {
-    if path == Path::new("-") {
-        return Ok(Reader::new(Box::new(BufReader::new(io::stdin())), "<stdin>"));
-    }
-    let file = File::open(path).map_err(Error::io(path))?;
-    Ok(Reader::new(Box::new(BufReader::with_capacity(1 << 16, file)), path))
+    let name = if path == Path::new("-") { Path::new("<stdin>") } else { path };
+    Ok(Reader::new(open_text(path)?, name))
 }
 
 /// Reads all sentences of a file, or returns the error of the first that cannot be read.
@@ -83,6 +91,25 @@ impl<R: BufRead> Reader<R> {
                 Err(Error::Io { path: self.name.clone(), source })
             }
         }
+    }
+
+    /// The next sentence with its place; an outer error ends the file.
+    #[cfg(feature = "cli")]
+    pub(crate) fn next_block(&mut self) -> Result<Option<Block>> {
+        while let Some(mut block) = self.next_parsed()? {
+            let first = block.lines.first().map(|line| line.number);
+            let line = first.or(block.problems.first().map(|problem| problem.line)).unwrap_or_default();
+            match (self.refuse(&block), block.sentence.take()) {
+                (Err(error), _) => {
+                    let lines =
+                        block.whole.then(|| block.lines.iter().flat_map(|line| line.bytes()).copied().collect());
+                    return Ok(Some(Block { line, sentence: Err(error), lines }));
+                }
+                (Ok(()), Some(sentence)) => return Ok(Some(Block { line, sentence: Ok(sentence), lines: None })),
+                (Ok(()), None) => {}
+            }
+        }
+        Ok(None)
     }
 
     fn refuse(&self, block: &ParsedBlock) -> Result<()> {

@@ -1,5 +1,6 @@
 //! A sentence as in CoNLL-U: comments, words, multiword tokens and empty nodes, every field verbatim.
 
+use serde::Serialize;
 use std::borrow::Cow;
 
 /// One sentence. Writing it gives back what was read.
@@ -35,7 +36,9 @@ pub struct Word {
 }
 
 /// A surface token that stands for several words, such as `don't` for `do` and `n't`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+///
+/// In JSON it has its words and its form.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct MultiwordToken {
     /// The id of its first word.
     pub first: usize,
@@ -44,8 +47,10 @@ pub struct MultiwordToken {
     /// The token as written.
     pub form: String,
     /// The columns LEMMA to DEPS, verbatim with their tabs.
+    #[serde(skip)]
     pub(super) middle: String,
     /// Anything else, as in [`Word::misc`].
+    #[serde(skip)]
     pub misc: String,
 }
 
@@ -204,7 +209,7 @@ impl Word {
 
 impl MultiwordToken {
     /// A token over the words `first..=last` without annotation.
-    pub(super) fn new(first: usize, last: usize, form: &str) -> Self {
+    pub(crate) fn new(first: usize, last: usize, form: &str) -> Self {
         Self { first, last, form: one_line(form), middle: "_\t_\t_\t_\t_\t_\t_".to_owned(), misc: "_".to_owned() }
     }
 

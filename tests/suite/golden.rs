@@ -42,6 +42,8 @@ fn parses_as_arcs_and_as_conllu() {
     let mut goldens = Goldens::new("parse", &sandbox);
     goldens.check("arcs", &["parse", "en.citree", "one.txt", "--text", "--format", "arcs"]);
     goldens.check("arcs-greedy", &["parse", "en.citree", "one.conllu", "--format", "arcs", "--decode", "greedy"]);
+    sandbox.write("token.txt", "He didn't find them.\n");
+    goldens.check("arcs-token", &["parse", "en.citree", "token.txt", "--text", "--format", "arcs"]);
     goldens.check("conllu-scores", &["parse", "en.citree", "one.txt", "--text", "--scores"]);
     goldens.finish();
 }

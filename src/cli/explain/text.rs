@@ -1,8 +1,8 @@
 //! Explanations for a terminal: the arcs, then the answers to what was asked, then each edge with what speaks for it.
 
 use super::Answer;
-use super::style::Style;
 use crate::cli::printable::Printable;
+use crate::cli::style::Style;
 use crate::cli::{arcs, columns};
 use crate::explain::wording::{
     self, MOST_OF_ALL, UNUSUAL_SHARES, completeness, fixed, has_unusual_shares, percent, signed,
@@ -11,7 +11,6 @@ use crate::explain::{Contrast, EdgeExplanation, Explanation, Flip, FlipSet, Rati
 use crate::parse::Parse;
 use crate::rule::Rule;
 use crate::task::Task;
-use crate::treebank::Sentence;
 use std::io::Write;
 
 /// The least width that citations are cut to.
@@ -37,8 +36,8 @@ pub(super) fn write(out: &mut impl Write, answer: &Answer, detail: Detail) -> an
     if let Some(sent_id) = &explanation.sent_id {
         page.title(sent_id)?;
     }
-    let sentence = Sentence::from_forms(explanation.words.iter().cloned());
-    page.line(&arcs::draw(&sentence, &parse(explanation)))?;
+    let forms: Vec<&str> = explanation.words.iter().map(String::as_str).collect();
+    page.line(&arcs::draw(&forms, &explanation.multiword_tokens, &parse(explanation)))?;
     if explanation.rule != Rule::sum() || !explanation.weights.is_empty() {
         page.line(&format!("rule: {}\n", wording::rule(explanation)))?;
     }

@@ -125,20 +125,21 @@ fn write_binary(mut binary: Binary, path: &Path, progress: &dyn Fn(u64, u64)) ->
         Ok(())
     })?;
     let mut table = Table::create(path).map_err(in_bundle)?;
-    let (mut skipped, mut mean) = (0, vec![0.0; dims]);
+    // In f64, so that large values do not add up to infinity.
+    let (mut skipped, mut sum, mut mean) = (0, vec![0.0_f64; dims], vec![0.0_f32; dims]);
     binary.words(|word, row| {
         step();
         let Some(word) = std::str::from_utf8(word).ok().filter(|word| !table.rows.contains_key(*word)) else {
             skipped += 1;
             return Ok(());
         };
-        mean.copy_from_slice(row);
+        sum.iter_mut().zip(row).for_each(|(sum, &value)| *sum = f64::from(value));
         // The mark of a sentence's end has no n-grams.
         let shared = grams.filter(|_| word != "</s>").map_or(Vec::new(), |grams| grams.buckets(word));
         for &bucket in &shared {
-            buckets.add_to(&mut mean, bucket as usize);
+            buckets.add_to(&mut sum, bucket as usize);
         }
-        mean.iter_mut().for_each(|value| *value /= (shared.len() + 1) as f32);
+        mean.iter_mut().zip(&sum).for_each(|(mean, sum)| *mean = (sum / (shared.len() + 1) as f64) as f32);
         table.rows.insert(word.into(), table.rows.len() as u32);
         table.add(&mean).map_err(in_bundle)
     })?;
@@ -186,9 +187,9 @@ impl Rounded {
         self.scales.push(scale);
     }
 
-    fn add_to(&self, sum: &mut [f32], row: usize) {
+    fn add_to(&self, sum: &mut [f64], row: usize) {
         let codes = &self.codes[row * sum.len()..(row + 1) * sum.len()];
-        sum.iter_mut().zip(codes).for_each(|(sum, &code)| *sum += f32::from(code) * self.scales[row]);
+        sum.iter_mut().zip(codes).for_each(|(sum, &code)| *sum += f64::from(code) * f64::from(self.scales[row]));
     }
 
     /// Writes the rows behind those of the table. They have no part in its size.

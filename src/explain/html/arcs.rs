@@ -4,12 +4,15 @@ use super::layout::Layout;
 use super::tree::Tree;
 use super::wording::escape;
 use super::{Links, anchor, rows};
+use crate::treebank::MultiwordToken;
 
 /// The width of the page. A wider tree is drawn from top to bottom instead.
 const WIDEST: f32 = 1140.0;
 
 /// Room for words and their numbers, below all arcs.
 const BOTTOM: f32 = 48.0;
+/// Room for surface tokens that stand for several words, below that.
+const TOKENS: f32 = 26.0;
 
 /// The style of a standalone drawing.
 const STYLE: &str = include_str!("svg.css");
@@ -23,30 +26,83 @@ pub(super) fn tree(tree: &Tree<'_>, links: Links<'_>) -> String {
     let direction = if layout.mirrored { "rtl" } else { "ltr" };
     format!(
         "<div class=\"tree\" dir=\"{direction}\"><svg {} role=\"group\" aria-label=\"Dependency tree\">\n{}</svg></div>\n",
-        size(&layout),
-        edges(tree, &layout, links),
+        size(layout.width, height(tree, &layout)),
+        elements(tree, &layout, links),
     )
 }
 
 /// Draws a sentence as a file of its own, for any program that shows SVG.
 pub(super) fn file(tree: &Tree<'_>) -> String {
-    let layout = Layout::new(tree);
-    format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" {} role=\"img\" aria-label=\"{}\">\n<style>{STYLE}</style>\n\
-         <rect class=\"ground\" width=\"100%\" height=\"100%\"/>\n{}</svg>\n",
-        size(&layout),
-        escape(&tree.words.join(" ")),
-        edges(tree, &layout, Links::None),
-    )
+    let mut below = Below::default();
+    below.add(tree);
+    below.file(&tree.words.join(" "))
 }
 
-fn size(layout: &Layout) -> String {
-    let (width, height) = (layout.width, layout.base + BOTTOM);
+/// Sentences drawn one below the other, for one file.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Below {
+    drawn: String,
+    width: f32,
+    height: f32,
+}
+
+impl Below {
+    /// Draws one more.
+    pub(super) fn add(&mut self, tree: &Tree<'_>) {
+        let layout = Layout::new(tree);
+        let (width, height) = (layout.width, height(tree, &layout));
+        let elements = elements(tree, &layout, Links::None);
+        self.drawn.push_str(&match self.height {
+            0.0 => elements,
+            y => format!("<svg y=\"{y:.0}\" width=\"{width:.0}\" height=\"{height:.0}\">\n{elements}</svg>\n"),
+        });
+        self.width = self.width.max(width);
+        self.height += height;
+    }
+
+    /// Its size so far, in bytes.
+    #[cfg(feature = "cli")]
+    pub(super) fn size(&self) -> usize {
+        self.drawn.len()
+    }
+
+    /// The file, for any program that shows SVG. `spoken` says what it shows.
+    pub(super) fn file(&self, spoken: &str) -> String {
+        format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" {} role=\"img\" aria-label=\"{}\">\n<style>{STYLE}</style>\n\
+             <rect class=\"ground\" width=\"100%\" height=\"100%\"/>\n{}</svg>\n",
+            size(self.width, self.height),
+            escape(spoken),
+            self.drawn,
+        )
+    }
+}
+
+fn height(tree: &Tree<'_>, layout: &Layout) -> f32 {
+    let tokens = if tree.tokens().next().is_some() { TOKENS } else { 0.0 };
+    layout.base + BOTTOM + tokens
+}
+
+fn size(width: f32, height: f32) -> String {
     format!("width=\"{width:.0}\" height=\"{height:.0}\" viewBox=\"0 0 {width:.0} {height:.0}\"")
 }
 
-fn edges(tree: &Tree<'_>, layout: &Layout, links: Links<'_>) -> String {
-    (1..=tree.words.len()).map(|word| linked(tree, links, word, &edge(tree, layout, word))).collect()
+fn elements(tree: &Tree<'_>, layout: &Layout, links: Links<'_>) -> String {
+    let edges = (1..=tree.words.len()).map(|word| linked(tree, links, word, &edge(tree, layout, word)));
+    edges.chain(tree.tokens().map(|token| brace(layout, token))).collect()
+}
+
+/// A surface token below the words that it stands for.
+fn brace(layout: &Layout, token: &MultiwordToken) -> String {
+    let start = layout.x(layout.centers[token.first] - layout.widths[token.first] / 2.0 + 3.0);
+    let end = layout.x(layout.centers[token.last] + layout.widths[token.last] / 2.0 - 3.0);
+    let (middle, top) = ((start + end) / 2.0, layout.base + BOTTOM - 3.0);
+    format!(
+        "<path class=\"brace\" d=\"M{start:.1} {top:.1}v5H{end:.1}v-5\"/><text class=\"token\" x=\"{middle:.1}\" \
+         y=\"{:.1}\">{}</text>\n",
+        top + 20.0,
+        escape(&token.form),
+    )
 }
 
 /// The arc into a word, with the word.

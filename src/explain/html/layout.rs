@@ -11,6 +11,8 @@ const MARGIN: f32 = 14.0;
 const STEP: f32 = 8.0;
 /// The radius of an arc's corners.
 const CORNER: f32 = 10.0;
+/// The size of surface tokens below their words.
+pub(super) const TOKEN_SIZE: f32 = 13.0;
 
 /// The positions of everything. Vectors have an entry for ROOT at 0.
 pub(super) struct Layout {
@@ -55,6 +57,12 @@ impl Layout {
             };
             let within = |dependent: &usize| heads[*dependent] > 0 && heads[*dependent].max(*dependent) == word;
             centers[word] = (1..n).filter(within).map(|dependent| room(&dependent)).fold(beside, f32::max);
+            // A surface token fits below its words.
+            for token in tree.tokens().filter(|token| token.last == word && token.first < word) {
+                let start = centers[token.first] - widths[token.first] / 2.0;
+                let end = start + text_width(&token.form, TOKEN_SIZE) + 8.0;
+                centers[word] = centers[word].max(end - widths[word] / 2.0);
+            }
             if heads[word] == 0 {
                 centers[word] = centers[word].max(MARGIN + pills[word] / 2.0);
             }

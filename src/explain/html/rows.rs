@@ -3,9 +3,10 @@
 
 use super::Links;
 use super::arcs::linked;
-use super::layout::{ends, levels, runs_right_to_left, text_width};
+use super::layout::{TOKEN_SIZE, ends, levels, runs_right_to_left, text_width};
 use super::tree::Tree;
 use super::wording::escape;
+use crate::treebank::MultiwordToken;
 
 /// The least height of a row.
 const ROW: f32 = 26.0;
@@ -27,7 +28,8 @@ pub(super) fn tree(tree: &Tree<'_>, links: Links<'_>) -> String {
     let rows = Rows::new(tree);
     let direction = if rows.mirrored { "rtl" } else { "ltr" };
     let (width, height) = (rows.width, rows.height);
-    let edges: String = (1..=tree.words.len()).map(|word| linked(tree, links, word, &rows.edge(word))).collect();
+    let edges = (1..=tree.words.len()).map(|word| linked(tree, links, word, &rows.edge(word)));
+    let edges: String = edges.chain(tree.tokens().map(|token| rows.brace(token))).collect();
     format!(
         "<div class=\"tree rows\" dir=\"{direction}\"><svg width=\"{width:.0}\" height=\"{height:.0}\" viewBox=\"0 0 {width:.0} \
          {height:.0}\" role=\"group\" aria-label=\"Dependency tree\">\n{edges}</svg></div>\n"
@@ -52,6 +54,8 @@ struct Rows<'a> {
     /// Where arcs end and labels begin, from the start of a row.
     base: f32,
     label: f32,
+    /// Where the braces of surface tokens are.
+    brace: f32,
     width: f32,
     height: f32,
     /// Whether the sentence runs from right to left.
@@ -95,12 +99,15 @@ impl<'a> Rows<'a> {
             feet,
             base,
             label,
+            brace: 0.0,
             width: 0.0,
             height: height + MARGIN,
             mirrored: runs_right_to_left(tree.words),
         };
         let ends = (1..n).map(|word| rows.label + rows.pills[word] + 8.0 + text_width(&rows.head(word), 12.0));
-        rows.width = ends.fold(0.0, f32::max) + MARGIN;
+        rows.brace = ends.fold(0.0, f32::max) + MARGIN;
+        let tokens = tree.tokens().map(|token| 16.0 + text_width(&token.form, TOKEN_SIZE));
+        rows.width = rows.brace + tokens.fold(0.0, f32::max);
         rows
     }
 
@@ -135,11 +142,24 @@ impl<'a> Rows<'a> {
         )
     }
 
+    /// A surface token behind the words that it stands for.
+    fn brace(&self, token: &MultiwordToken) -> String {
+        let top = self.middles[token.first] - self.heights[token.first] / 2.0 + 3.0;
+        let bottom = self.middles[token.last] + self.heights[token.last] / 2.0 - 3.0;
+        let (start, end, text) = (self.x(self.brace), self.x(self.brace + 5.0), self.x(self.brace + 10.0));
+        format!(
+            "<path class=\"brace\" d=\"M{start:.1} {top:.1}H{end:.1}V{bottom:.1}H{start:.1}\"/>\
+             <text class=\"token\" x=\"{text:.1}\" y=\"{:.1}\">{}</text>\n",
+            (top + bottom) / 2.0 + 4.5,
+            escape(&token.form),
+        )
+    }
+
     fn edge(&self, word: usize) -> String {
         let (path, foot, middle) = (self.arc(word), self.feet[word].1, self.middles[word]);
         let pill = self.pills[word];
         let label = self.label + pill / 2.0;
-        let (left, right) = (self.x(self.base + 1.0), self.x(self.width - 1.0));
+        let (left, right) = (self.x(self.base + 1.0), self.x(self.brace - 1.0));
         let tip = if self.mirrored { -8.0 } else { 8.0 };
         format!(
             "<path class=\"reach\" d=\"{path}\"/><rect class=\"under\" x=\"{:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\" \
@@ -184,7 +204,8 @@ mod tests {
     fn drawn(form: &str) -> (String, Vec<f32>) {
         let words = words(70, form);
         let (heads, labels) = ((0..70).collect::<Vec<_>>(), vec!["obj".to_string(); 70]);
-        let tree = Tree { words: &words, heads: &heads, labels: &labels, probabilities: None };
+        let tree =
+            Tree { words: &words, heads: &heads, labels: &labels, tokens: &[], probabilities: None, corrections: &[] };
         let rows = Rows::new(&tree);
         (super::tree(&tree, Links::None), vec![rows.x(rows.base), rows.x(rows.label), rows.width])
     }
@@ -200,7 +221,8 @@ mod tests {
     fn many_arcs_over_each_other_leave_the_words_in_view() {
         let (words, labels) = (words(70, "word"), vec!["obj".to_string(); 70]);
         let heads: Vec<usize> = (0..70).map(|at| usize::from(at > 0)).collect();
-        let rows = Tree { words: &words, heads: &heads, labels: &labels, probabilities: None };
+        let rows =
+            Tree { words: &words, heads: &heads, labels: &labels, tokens: &[], probabilities: None, corrections: &[] };
         assert!(Rows::new(&rows).base < 160.0);
     }
 

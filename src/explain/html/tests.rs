@@ -74,6 +74,7 @@ fn explanation() -> Explanation {
     Explanation {
         sent_id: Some("a\"><script>alert(1)</script>".to_string()),
         words: ["We", "saw", "<script>alert(2)</script>"].map(str::to_string).to_vec(),
+        multiword_tokens: Vec::new(),
         heads: vec![2, 0, 2],
         labels: ["nsubj", "root", "o'bj"].map(str::to_string).to_vec(),
         probabilities: vec![[0.99, 0.98], [1.0, 1.0], [0.62, 0.9]],
@@ -182,7 +183,10 @@ fn a_long_sentence_is_drawn_from_top_to_bottom() {
     let drawn = |words: usize| {
         let words = vec!["considerable".to_string(); words];
         let (heads, labels) = ((0..words.len()).collect::<Vec<_>>(), vec!["dep".to_string(); words.len()]);
-        arcs::tree(&Tree { words: &words, heads: &heads, labels: &labels, probabilities: None }, Links::None)
+        arcs::tree(
+            &Tree { words: &words, heads: &heads, labels: &labels, tokens: &[], probabilities: None, corrections: &[] },
+            Links::None,
+        )
     };
     assert!(!drawn(8).contains("tree rows"));
     assert!(drawn(67).contains("tree rows"));

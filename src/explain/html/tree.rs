@@ -2,6 +2,7 @@
 
 use super::wording::{Name, percent};
 use crate::explain::Explanation;
+use crate::treebank::MultiwordToken;
 
 /// An edge whose head or label is less probable than this is marked. A margin below ln(0.8 / 0.2) = 1.39 implies such a
 /// probability, so one bound finds low probabilities and small margins.
@@ -16,8 +17,12 @@ pub(crate) struct Tree<'a> {
     pub heads: &'a [usize],
     /// The label of every word's edge.
     pub labels: &'a [String],
+    /// The surface tokens that stand for several words.
+    pub tokens: &'a [MultiwordToken],
     /// For every word the probability of its head and of its label; `None` for a gold tree.
     pub probabilities: Option<&'a [[f32; 2]]>,
+    /// For a parse beside a gold tree: what each word should have, where that is something else.
+    pub corrections: &'a [Option<String>],
 }
 
 impl<'a> From<&'a Explanation> for Tree<'a> {
@@ -26,7 +31,9 @@ impl<'a> From<&'a Explanation> for Tree<'a> {
             words: &explanation.words,
             heads: &explanation.heads,
             labels: &explanation.labels,
+            tokens: &explanation.multiword_tokens,
             probabilities: Some(&explanation.probabilities),
+            corrections: &[],
         }
     }
 }
@@ -53,10 +60,19 @@ impl Tree<'_> {
         word.checked_sub(1).and_then(|at| self.labels.get(at)).map_or("", String::as_str)
     }
 
+    /// The surface tokens that can be drawn.
+    pub(super) fn tokens(&self) -> impl Iterator<Item = &MultiwordToken> {
+        let last = self.words.len();
+        self.tokens.iter().filter(move |token| 0 < token.first && token.first <= token.last && token.last <= last)
+    }
+
     /// The style of an edge: one of four steps by its probability, or that of a gold edge.
     pub(super) fn shade(&self, word: usize) -> &'static str {
-        if self.probabilities.is_none() {
-            return "gold";
+        match word.checked_sub(1).and_then(|at| self.corrections.get(at)) {
+            Some(Some(_)) => return "doubtful unlikely",
+            Some(None) => return "sure",
+            None if self.probabilities.is_none() => return "gold",
+            None => {}
         }
         match self.certainty(word) {
             0.95.. => "sure",
@@ -89,6 +105,9 @@ impl Tree<'_> {
         }
         if self.certainty(word) < SUSPICIOUS {
             text.push_str("; suspicious");
+        }
+        if let Some(Some(correction)) = word.checked_sub(1).and_then(|at| self.corrections.get(at)) {
+            text.push_str(&format!("; {correction}"));
         }
         text
     }

@@ -44,7 +44,21 @@ impl Style {
     }
 
     pub(super) fn bold(&self, text: &str) -> String {
-        if self.colours { format!("\x1b[1m{text}\x1b[0m") } else { text.to_string() }
+        self.coloured("1", text)
+    }
+
+    /// Bad in red.
+    pub(super) fn wrong(&self, text: &str) -> String {
+        self.coloured("31", text)
+    }
+
+    /// Good in green.
+    pub(super) fn right(&self, text: &str) -> String {
+        self.coloured("32", text)
+    }
+
+    fn coloured(&self, colour: &str, text: &str) -> String {
+        if self.colours { format!("\x1b[{colour}m{text}\x1b[0m") } else { text.to_string() }
     }
 
     /// The sentence of a citation with its two words marked, cut to what fits around them.
