@@ -1,6 +1,7 @@
 //! Tests that segmentation follows a few training sentences.
 
 #![allow(clippy::unwrap_used)]
+use super::splits::Splits;
 use super::*;
 use crate::treebank::{Reader, write_sentence};
 
