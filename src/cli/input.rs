@@ -12,18 +12,27 @@ pub(super) struct Input {
     /// The sentences in CoNLL-U; - is the standard input
     #[arg(default_value = "-")]
     file: PathBuf,
-    /// The input is plain text, one sentence a line
+    /// The input is running text, a blank line between paragraphs
     #[arg(long)]
     text: bool,
+    /// The input is plain text, one sentence a line
+    #[arg(long, conflicts_with = "text")]
+    lines: bool,
 }
 
 impl Input {
-    /// The sentences, one by one. Plain text is split into words as in the training treebank.
+    /// The sentences, one by one. Plain text is cut into sentences and words as in the training treebank.
     pub(super) fn sentences<'a>(
         &'a self,
         parser: &'a Parser,
     ) -> anyhow::Result<Box<dyn Iterator<Item = anyhow::Result<Sentence>> + 'a>> {
-        if !self.text {
+        if self.text {
+            let name = if self.file == Path::new("-") { Path::new("<stdin>") } else { &self.file };
+            // A person who types wants an answer to each line.
+            let running = parser.running(source(&self.file)?, name).line_by_line(self.is_typed());
+            return Ok(Box::new(running.named(self.source()).map(|sentence| Ok(sentence?))));
+        }
+        if !self.lines {
             let mut first = true;
             let sentence = move |sentence: crate::error::Result<Sentence>| {
                 let first = std::mem::take(&mut first);
@@ -36,12 +45,21 @@ impl Input {
             Ok(line) => Some(Ok(parser.split(without_mark(number, &line).trim()))),
             Err(e) => Some(Err(anyhow::anyhow!("{}:{}: {e}", self.file.display(), number + 1))),
         };
-        Ok(Box::new(lines(&self.file)?.enumerate().filter_map(sentence)))
+        Ok(Box::new(source(&self.file)?.lines().enumerate().filter_map(sentence)))
+    }
+
+    /// What the names of sentences begin with: the file name without its ending.
+    fn source(&self) -> String {
+        let stem = match self.file == Path::new("-") {
+            true => "text".into(),
+            false => self.file.file_stem().unwrap_or_default().to_string_lossy(),
+        };
+        stem.split_whitespace().collect::<Vec<_>>().join("-")
     }
 
     /// Whether the input is plain text.
     pub(crate) fn is_text(&self) -> bool {
-        self.text
+        self.text || self.lines
     }
 
     /// Whether the sentences are typed at a terminal.
@@ -66,12 +84,12 @@ fn with_hint(error: Error) -> anyhow::Error {
     }
 }
 
-fn lines(path: &Path) -> anyhow::Result<Box<dyn Iterator<Item = std::io::Result<String>>>> {
+fn source(path: &Path) -> anyhow::Result<Box<dyn BufRead>> {
     if path == Path::new("-") {
-        return Ok(Box::new(std::io::stdin().lock().lines()));
+        return Ok(Box::new(std::io::stdin().lock()));
     }
     let file = std::fs::File::open(path).map_err(|e| anyhow::anyhow!("{}: {e}", path.display()))?;
-    Ok(Box::new(BufReader::new(file).lines()))
+    Ok(Box::new(BufReader::new(file)))
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use super::arcs;
 use super::input::Input;
+use super::language::Language;
 use super::machine::Machine;
 use super::printable::printable;
 use super::progress::sentence_counter;
@@ -27,12 +28,18 @@ Examples:
   citree parse en.citree input.conllu > parsed.conllu
   echo \"I don't know where she went.\" | citree parse en.citree --text
   citree parse en.citree --text --format arcs notes.txt
+  citree parse en.citree --lines one-sentence-a-line.txt
   citree parse en.citree input.conllu --scores | grep HeadProb=0
   citree parse en.citree input.conllu --rule knn    the twenty nearest edges vote
 
+With --text, a blank line ends a paragraph, and sentences and words are cut as in the training treebank. Each \
+token has its place in the text, in characters, as TokenRange in MISC. A line break inside of a paragraph \
+is a space where the next word would not have fitted; any other ends a sentence.
+
 CoNLL-U input keeps everything but HEAD, DEPREL and DEPS, which are replaced. With --scores, MISC says \
 how probable each head (HeadProb) and label (LabelProb) is among its alternatives. The output is the \
-same for any number of threads.")]
+same for any number of threads. A sentence that looks as if it were of another language than the training treebank \
+gets a comment `# warning`.")]
 pub(super) struct Args {
     /// The bundle, as `citree train` made it
     bundle: PathBuf,
@@ -81,6 +88,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
         out: std::io::BufWriter::new(std::io::stdout().lock()),
         waiting: Vec::new(),
         bar: sentence_counter()?,
+        language: Language::default(),
         // A person who types wants an answer to each line.
         chunk: if args.input.is_typed() { 1 } else { CHUNK },
     };
@@ -96,6 +104,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
     }
     output.flush()?;
     output.bar.finish_and_clear();
+    output.language.report()?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -106,6 +115,7 @@ struct Output<'a, W: Write> {
     out: W,
     waiting: Vec<Sentence>,
     bar: ProgressBar,
+    language: Language,
     chunk: usize,
 }
 
@@ -134,6 +144,7 @@ impl<W: Write> Output<'_, W> {
         self.bar.inc(sentences.len() as u64);
         for (mut sentence, parse) in sentences.into_iter().zip(parses) {
             parse.annotate(&mut sentence, self.scores);
+            self.language.look(self.parser, &mut sentence);
             if self.arcs {
                 writeln!(self.out, "{}", printable(&arcs::draw(&sentence, parse)))?;
             } else {

@@ -25,7 +25,7 @@ use crate::rule::{Rule, Scale};
 use crate::score::Scorer;
 use crate::support::support_rows;
 use crate::task::Task;
-use crate::treebank::{Cutter, Running, Sentence, TextTables};
+use crate::treebank::{Cutter, Running, Sentence, TextTables, Unseen};
 use candle_core::Device;
 use rayon::prelude::*;
 use std::io::BufRead;
@@ -246,6 +246,17 @@ impl Parser {
     pub(crate) fn running<R: BufRead>(&self, read: R, name: impl Into<PathBuf>) -> Running<'_, R> {
         let cutter = Cutter { splits: &self.tables.splits, tables: self.text.as_deref() };
         Running::new(cutter, read, name)
+    }
+
+    /// Says so if a sentence looks as if it were of another language than the training treebank, by the words, pieces of
+    /// words and characters that the treebank never showed. Small treebanks show too little to tell.
+    pub fn warning(&self, sentence: &Sentence) -> Option<String> {
+        self.unseen(sentence).filter(Unseen::is_foreign).map(|unseen| unseen.to_string())
+    }
+
+    /// How much of a sentence the treebank never showed.
+    pub(crate) fn unseen(&self, sentence: &Sentence) -> Option<Unseen> {
+        self.text.as_ref()?.unseen(sentence)
     }
 
     /// Parses sentences, in order. Existing heads and labels are ignored.

@@ -28,6 +28,6 @@ pub(crate) use reader::LocatedSentence;
 pub(crate) use reader::open;
 pub use reader::{Reader, read_all, read_trees};
 pub use sentence::{MultiwordToken, Sentence, Word};
-pub(crate) use text::{Cutter, Running, Splits, TextTables};
+pub(crate) use text::{Cutter, Running, Splits, TextTables, Unseen};
 pub(crate) use tree::{crossed, tree_faults};
 pub use writer::write_sentence;

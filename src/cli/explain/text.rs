@@ -37,6 +37,9 @@ pub(super) fn write(out: &mut impl Write, answer: &Answer, detail: Detail) -> an
     if let Some(sent_id) = &explanation.sent_id {
         page.title(sent_id)?;
     }
+    if let Some(warning) = &explanation.warning {
+        page.line(&format!("warning: this {warning}\n"))?;
+    }
     let sentence = Sentence::from_forms(explanation.words.iter().cloned());
     page.line(&arcs::draw(&sentence, &parse(explanation)))?;
     if explanation.rule != Rule::sum() || !explanation.weights.is_empty() {

@@ -9,6 +9,7 @@ mod ends;
 mod perceptron;
 mod raw;
 mod running;
+mod shown;
 mod splits;
 #[cfg(test)]
 mod tests;
@@ -18,6 +19,8 @@ use super::sentence::Sentence;
 use ends::{Ends, unicode_sentences};
 pub(crate) use running::Running;
 use serde::{Deserialize, Serialize};
+use shown::Shown;
+pub(crate) use shown::Unseen;
 pub(crate) use splits::Splits;
 use std::ops::Range;
 
@@ -30,6 +33,8 @@ pub(crate) struct TextTables {
     version: u32,
     /// Where sentences end.
     ends: Ends,
+    /// Which words it has; a small treebank does not say.
+    shown: Option<Shown>,
 }
 
 impl TextTables {
@@ -38,7 +43,12 @@ impl TextTables {
 
     /// Learns from the text of a treebank.
     pub(crate) fn learn(sentences: &[Sentence]) -> Self {
-        Self { version: Self::VERSION, ends: Ends::learn(&raw::paragraphs(sentences)) }
+        Self { version: Self::VERSION, ends: Ends::learn(&raw::paragraphs(sentences)), shown: Shown::learn(sentences) }
+    }
+
+    /// How much of a sentence the treebank never showed; `None` if it is too small to tell.
+    pub(crate) fn unseen(&self, sentence: &Sentence) -> Option<Unseen> {
+        self.shown.as_ref().map(|shown| shown.unseen(sentence))
     }
 
     /// The version of the format that it was written in.
