@@ -34,6 +34,7 @@ Experiments:
 
 Examples:
   citree lab systems lab/ --train T.conllu --dev D.conllu --seeds 1,2,3
+  citree lab systems lab/ --train T.conllu --dev D.conllu --test TEST.conllu
   citree lab domains lab/ --train T.conllu --dev D.conllu --source answers
   citree lab rules lab/ --train T.conllu --dev D.conllu --bundle near.citree
   citree lab subclass lab/ --train T.conllu --dev D.conllu --bundle near.citree
@@ -59,6 +60,9 @@ pub(super) struct Args {
     /// The treebank to judge by, in CoNLL-U
     #[arg(long, value_name = "FILE")]
     dev: PathBuf,
+    /// For systems: a treebank to judge by instead of the dev set, which then only chooses the best epoch
+    #[arg(long, value_name = "FILE")]
+    test: Option<PathBuf>,
     /// The treebank's name in tables, such as en_ewt, by which the paper's figures are found [default: from the file's name]
     #[arg(long)]
     name: Option<String>,
@@ -96,10 +100,14 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let config = Config { rule: Rule::sum(), ..args.recipe.config()? };
     let device = args.machine.start()?;
     let (train, dev) = (read_trees(&args.train)?, read_trees(&args.dev)?);
+    let test = args.test.as_deref().map(read_trees).transpose()?;
     let interrupted = interrupt_flag()?;
     let Experiments(mut chosen) = args.experiment;
     if args.bundle.is_some() && !chosen.iter().all(|experiment| experiment.takes_bundle()) {
         anyhow::bail!("--bundle is for subclass, hubs and rules; the other experiments train what they measure");
+    }
+    if test.is_some() && !chosen.contains(&Experiment::Systems) {
+        anyhow::bail!("--test is for systems; the other experiments judge by the dev set");
     }
     let bundle = args.bundle.as_ref().map(|bundle| Bundle::open_on(bundle, &device)).transpose()?;
     let command = command_line(None);
@@ -111,6 +119,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
         pretrained: &Pretrained::default(),
         train: &train,
         dev: &dev,
+        test: test.as_deref(),
         seeds: &args.seeds,
         source: args.source.as_deref(),
         bundle: bundle.as_ref(),

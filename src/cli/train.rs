@@ -8,11 +8,13 @@ use super::shell::command_line;
 use crate::bundle::{About, Bundle, Layout, MeasuredRules};
 use crate::config::{Basis, Config, System};
 use crate::rule::{Rule, RuleSettings, Spelling};
-use crate::train::{Plan, Start};
+use crate::train::{Flow, Plan, Start, epochs_begun};
 use crate::treebank::{Sentence, read_trees};
+use indicatif::HumanDuration;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::{Duration, Instant};
 
 /// Train a parser on a treebank.
 #[derive(clap::Args)]
@@ -20,6 +22,7 @@ use std::process::ExitCode;
 Examples:
   citree train --train T.conllu --dev D.conllu en.citree
   citree train --train T.conllu --dev D.conllu en.citree --resume
+  citree train --train T.conllu --dev D.conllu --time 45m en.citree
   citree train --train T.conllu --dev D.conllu --system WWd weights.citree
   citree train --train T.conllu --dev D.conllu --word-vectors v.txt.gz en.citree
   citree train --train T.conllu --dev D.conllu --init en.citree --rule nca \\
@@ -69,6 +72,9 @@ pub(super) struct Args {
     /// Go on with an interrupted training of this bundle
     #[arg(long)]
     resume: bool,
+    /// Train for as many epochs as fit into this time, such as 45m or 2h, all in all: a few steps are timed first
+    #[arg(long, value_name = "TIME", conflicts_with = "epochs", value_parser = humantime::parse_duration)]
+    time: Option<Duration>,
     #[command(flatten)]
     recipe: Recipe,
     #[command(flatten)]
@@ -77,7 +83,8 @@ pub(super) struct Args {
 
 /// Trains, or goes on training.
 pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
-    let config = configuration(&args)?;
+    let began = Instant::now();
+    let mut config = configuration(&args)?;
     let (bundle, layout) = (args.bundle.display(), Layout::of(&args.bundle));
     let start = if args.resume { Start::Resume } else { Start::Fresh };
     let _lock = start.begin(&layout)?;
@@ -107,6 +114,13 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
         Err(_) if progress.interrupted() => return Ok(ExitCode::from(130)),
         pretrained => pretrained?,
     };
+    if let Some(time) = args.time {
+        let plan = Plan { config: &config, pretrained: &pretrained, train: &train, dev: &dev, device: &device };
+        match epochs_within(&plan, &layout, time.saturating_sub(began.elapsed()), &progress)? {
+            Some(epochs) => config.epochs = epochs,
+            None => return Ok(ExitCode::from(130)),
+        }
+    }
     let plan = Plan { config: &config, pretrained: &pretrained, train: &train, dev: &dev, device: &device };
     let trained = crate::train::train_alone(&plan, &layout, start, &mut progress);
     progress.finish();
@@ -121,6 +135,23 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
     };
     writeln!(std::io::stderr(), "wrote {bundle}; try: {next}")?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// The number of epochs for a time: that of the training that is resumed, or what fits. `None` after Ctrl-C.
+fn epochs_within(plan: &Plan, layout: &Layout, time: Duration, progress: &Progress) -> anyhow::Result<Option<usize>> {
+    if let Some(epochs) = epochs_begun(layout)? {
+        return Ok(Some(epochs));
+    }
+    let ask = || if progress.interrupted() { Flow::Stop } else { Flow::Continue };
+    let Some(pace) = plan.epochs_within(time, &ask)? else { return Ok(None) };
+    let [epoch, end] = [pace.epoch, pace.end].map(|time| HumanDuration(Duration::from_secs(time.as_secs())));
+    writeln!(
+        std::io::stderr(),
+        "{} epochs: each takes about {epoch} here, what follows {end}; --epochs {} trains the same",
+        pace.epochs,
+        pace.epochs
+    )?;
+    Ok(Some(pace.epochs))
 }
 
 /// An index that is cut short leaves nothing behind, so that resuming builds it from the beginning.

@@ -1,6 +1,6 @@
 //! Gives experiments their trained models, edge vectors and cached measurements.
 
-use super::corpus::{Corpus, hash};
+use super::corpus::{Corpus, short_hash};
 use super::nearest::Rows;
 use super::{Lab, Watcher};
 use crate::config::{Aggregate, Config, Similarity, System};
@@ -98,9 +98,7 @@ impl<'a> Bench<'a> {
     /// The key of measurements. It includes the whole dev set, because models trained on one genre are tested on
     /// others.
     fn measured_key(&self, corpus: &Corpus) -> Result<String> {
-        let mut hasher = blake3::Hasher::new();
-        hash(self.lab.dev, &mut hasher)?;
-        Ok(format!("{}-{}", self.key(corpus)?, &hasher.finalize().to_hex()[..6]))
+        Ok(format!("{}-{}", self.key(corpus)?, short_hash(self.lab.dev)?))
     }
 
     fn report_progress(&self, cost: u64, name: &str) -> Result<()> {

@@ -55,6 +55,13 @@ impl Corpus {
     }
 }
 
+/// A short name for sentences by what they say.
+pub(super) fn short_hash(sentences: &[Sentence]) -> Result<String> {
+    let mut hasher = blake3::Hasher::new();
+    hash(sentences, &mut hasher)?;
+    Ok(hasher.finalize().to_hex()[..6].to_string())
+}
+
 /// Adds sentences to a hash in their CoNLL-U form.
 pub(super) fn hash(sentences: &[Sentence], hasher: &mut blake3::Hasher) -> Result<()> {
     let written = sentences.iter().try_for_each(|sentence| write_sentence(&mut *hasher, sentence));

@@ -142,8 +142,10 @@ pub struct Lab<'a> {
     pub pretrained: &'a Pretrained,
     /// The training set.
     pub train: &'a [Sentence],
-    /// The dev set.
+    /// The dev set. It chooses the best epoch, and models are judged by it.
     pub dev: &'a [Sentence],
+    /// A test set to judge the six systems by, instead of the dev set.
+    pub test: Option<&'a [Sentence]>,
     /// One training run per seed; at least one.
     pub seeds: &'a [u64],
     /// The genre to train on in experiments across genres; by default the one with the most sentences.

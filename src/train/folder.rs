@@ -77,6 +77,13 @@ pub(super) fn begin(folder: &Path, config: &Config, data: &Data, start: impl FnO
     write_atomically(&folder.join(CONFIG), config.to_toml().as_bytes())
 }
 
+/// The configuration that a run began with.
+#[cfg(feature = "cli")]
+pub(super) fn config(folder: &Path) -> Result<Config> {
+    let path = folder.join(CONFIG);
+    Config::from_toml(&std::fs::read_to_string(&path).map_err(Error::io(&path))?, &path)
+}
+
 /// Refuses to resume a run of another configuration or of other treebanks.
 pub(super) fn check(folder: &Path, config: &Config, data: &Data) -> Result<()> {
     let (path, treebanks) = (folder.join(CONFIG), folder.join(TREEBANKS));

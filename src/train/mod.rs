@@ -10,6 +10,7 @@ mod input;
 mod last_edges;
 mod loss;
 mod observer;
+mod pace;
 mod rule_loss;
 pub(crate) mod run;
 mod sample;
@@ -23,6 +24,7 @@ pub use crate::flow::Flow;
 pub(crate) use input::Install;
 pub use input::install_pretrained;
 pub use observer::{EpochReport, Observer, Stage, StepReport};
+pub use pace::Pace;
 
 use crate::bundle::{About, Bundle, DevScores, Layout};
 use crate::config::{Basis, Config};
@@ -65,6 +67,12 @@ impl Start<'_> {
         }
         Ok(lock)
     }
+}
+
+/// The number of epochs that an interrupted training of this bundle began with; `None` if there is none.
+#[cfg(feature = "cli")]
+pub(crate) fn epochs_begun(layout: &Layout) -> Result<Option<usize>> {
+    Ok(if layout.is_interrupted() { Some(folder::config(&layout.training())?.epochs) } else { None })
 }
 
 /// What to learn, and from what.

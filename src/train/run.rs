@@ -237,8 +237,13 @@ impl<'a> Run<'a> {
         chosen.into_iter().map(|at| &train[at]).collect()
     }
 
-    fn end_epoch(&mut self, folder: &Path) -> Result<Vec<EpochReport>> {
-        let started = Instant::now();
+    /// The batches of an epoch.
+    pub(super) fn batches(&self) -> usize {
+        self.plan.len()
+    }
+
+    /// The accuracy of each model on the dev set, and the number of words that were encoded for it.
+    pub(super) fn dev_accuracies(&mut self) -> Result<(Vec<f64>, usize)> {
         let sample = self.sample();
         Trained::sum_support(&mut self.trained, self.config, &self.tables.vocabulary, &sample)?;
         let scorer = |model: &Trained| Ok((model.task(), model.scorer(self.config.aggregate, &self.device)?));
@@ -246,6 +251,13 @@ impl<'a> Run<'a> {
         let scorers: Vec<(Task, &Scorer)> = scorers.iter().map(|(task, scorer)| (*task, scorer)).collect();
         let accuracies = accuracies(&scorers, &self.data.dev)?;
         self.trained.iter_mut().for_each(|model| model.sums = None);
+        let words = sample.into_iter().chain(&self.data.dev).map(|sentence| sentence.len() - 1).sum();
+        Ok((accuracies, words))
+    }
+
+    fn end_epoch(&mut self, folder: &Path) -> Result<Vec<EpochReport>> {
+        let started = Instant::now();
+        let (accuracies, _) = self.dev_accuracies()?;
         let mean = accuracies.iter().sum::<f64>() / accuracies.len().max(1) as f64;
         let best = self.state.best.is_none_or(|best| mean > best);
         let report = |(model, &dev_accuracy): (&Trained, &f64)| EpochReport {

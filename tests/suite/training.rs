@@ -71,6 +71,42 @@ fn a_run_killed_at_any_moment_resumes_to_the_result_of_an_undisturbed_one() {
     assert!(model_files(&sandbox.path("undisturbed.citree")) == model_files(&sandbox.path("killed.citree")));
 }
 
+#[test]
+fn a_training_for_a_time_is_that_of_the_epochs_which_it_names_and_too_short_a_time_is_refused() {
+    let sandbox = Sandbox::new();
+    sandbox.write_treebank("train.conllu", &starter::train()[..12]);
+    let train = |more: &[&str], bundle: &str| sandbox.citree(&[&sandbox.training(bundle)[..], more].concat());
+    let output = train(&["--time", "1h"], "hour.citree");
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(stderr(&output).contains("60 epochs: each takes about"), "{}", stderr(&output));
+    assert_eq!(train(&["--epochs", "60"], "sixty.citree").status.code(), Some(0));
+    assert!(model_files(&sandbox.path("hour.citree")) == model_files(&sandbox.path("sixty.citree")));
+    for (more, reason) in [
+        (&["--time", "1us"][..], "not one epoch fits into the time"),
+        (&["--time", "soon"], "expected number"),
+        (&["--time", "1h", "--epochs", "3"], "cannot be used with"),
+    ] {
+        let output = train(more, "short.citree");
+        assert_eq!(output.status.code(), Some(2), "{more:?}");
+        assert!(stderr(&output).contains(reason), "{more:?}: {}", stderr(&output));
+        assert!(!sandbox.path("short.citree").exists(), "{more:?} left something behind");
+    }
+}
+
+#[test]
+fn the_epochs_that_fit_into_a_time_are_found_unless_it_is_stopped() {
+    let config = Config { epochs: 1, ..Config::preset(Preset::Demo) };
+    let (train_set, dev) = (starter::train()[..30].to_vec(), starter::dev()[..8].to_vec());
+    let (none, device) = (Pretrained::default(), citree::Device::CPU);
+    let plan = Plan { config: &config, pretrained: &none, train: &train_set, dev: &dev, device: &device };
+    let pace = plan.epochs_within(Duration::from_secs(3600), &|| Flow::Continue).unwrap().unwrap();
+    // From here on, with what was measured.
+    let time = pace.epoch * 5 + pace.end;
+    assert!(pace.epochs == 60 && pace.epoch > Duration::ZERO && pace.end > Duration::ZERO, "{pace:?}");
+    assert!(plan.epochs_within(time, &|| Flow::Continue).map_or(0, |pace| pace.unwrap().epochs) < 60);
+    assert_eq!(plan.epochs_within(time, &|| Flow::Stop).unwrap(), None);
+}
+
 #[cfg(unix)]
 #[test]
 fn ctrl_c_stops_after_the_batch_says_how_to_continue_and_loses_nothing() {

@@ -74,7 +74,10 @@ fn build(folder: &Path, base: &Rows) -> anyhow::Result<Built> {
         builder.add(Record { source, class: 0, payload: [0, 0] }, &[], [row, &[0.0]])?;
     }
     let clock = Mutex::new(Clock { changed: started, phase: None, aside: 0.0, ready: None });
-    builder.finish(&|progress| clock.lock().unwrap_or_else(PoisonError::into_inner).hear(progress))?;
+    builder.finish(&|progress| {
+        clock.lock().unwrap_or_else(PoisonError::into_inner).hear(progress);
+        std::ops::ControlFlow::Continue(())
+    })?;
     let all = started.elapsed().as_secs_f64();
     let clock = clock.into_inner().unwrap_or_else(PoisonError::into_inner);
     let ready = clock.ready.context("the build did not report its saving phase")?;
