@@ -10,8 +10,8 @@ const FUNCTIONAL_LABELS: [&str; 7] = ["aux", "cop", "mark", "det", "clf", "case"
 
 /// The features that the official evaluator compares.
 const UNIVERSAL_FEATURES: [&str; 21] = [
-    "PronType", "NumType", "Poss", "Reflex", "Foreign", "Abbr", "Gender", "Animacy", "Number", "Case", "Definite", "Degree",
-    "VerbForm", "Mood", "Tense", "Aspect", "Voice", "Evident", "Polarity", "Person", "Polite",
+    "PronType", "NumType", "Poss", "Reflex", "Foreign", "Abbr", "Gender", "Animacy", "Number", "Case", "Definite",
+    "Degree", "VerbForm", "Mood", "Tense", "Aspect", "Voice", "Evident", "Polarity", "Person", "Polite",
 ];
 
 /// The scores of parts of speech, features and lemmas. All are official.

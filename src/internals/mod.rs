@@ -21,7 +21,7 @@ use crate::lab::chart::{self, Axis, Line};
 use crate::model::{Model, Trained};
 use crate::parse::{Analysis, Parser, Settings};
 use crate::task::Task;
-use crate::treebank::{Cutter, Running, Sentence, Splits, TextTables};
+use crate::treebank::{Cutter, Running, Sentence, Splits, TextTables, Unseen};
 use citree_index::Index;
 
 /// A parser by the sums that are stored with the model.
@@ -101,6 +101,16 @@ pub fn cutter(sentences: &[Sentence], learnt: bool) -> impl Fn(&str) -> Vec<Sent
     move |text| {
         let cutter = Cutter { splits: &splits, tables: tables.as_ref() };
         Running::new(cutter, text.as_bytes(), "text").filter_map(Result::ok).collect()
+    }
+}
+
+/// Whether sentences together look as if they were of another language than these.
+pub fn foreign(sentences: &[Sentence]) -> impl Fn(&[Sentence]) -> bool + use<> {
+    let tables = TextTables::learn(sentences);
+    move |some| {
+        let mut all = Unseen::default();
+        some.iter().filter_map(|sentence| tables.unseen(sentence)).for_each(|unseen| all.add(&unseen));
+        all.is_foreign()
     }
 }
 

@@ -5,7 +5,7 @@
 use super::perturb::Random;
 use crate::what_is_needed::{EWT, IMST, beside, needs};
 use citree::evaluate::{Scores, evaluate};
-use citree::internals::{cutter, splitter};
+use citree::internals::{cutter, foreign, splitter};
 use citree::treebank::{Sentence, read_all};
 use std::path::Path;
 
@@ -70,6 +70,23 @@ fn running_turkish_is_cut_as_in_imst() {
     let scores = scores_of_running_text(IMST, "tr_imst", true);
     assert!(scores.words.f1 > 0.980 && scores.sentences.f1 > 0.96, "{scores:?}");
     assert!(scores.sentences.f1 >= scores_of_running_text(IMST, "tr_imst", false).sentences.f1);
+}
+
+#[test]
+fn no_sentence_of_a_dev_set_is_taken_for_another_language_and_ten_of_another_are() {
+    needs!(EWT, IMST);
+    let read = |treebank: &str, code: &str, part: &str| {
+        read_all(&beside(treebank).join(format!("{code}-ud-{part}.conllu"))).unwrap()
+    };
+    let devs = [read(EWT, "en_ewt", "dev"), read(IMST, "tr_imst", "dev")];
+    for (own, train) in [read(EWT, "en_ewt", "train"), read(IMST, "tr_imst", "train")].iter().enumerate() {
+        let foreign = foreign(train);
+        let count = |some: &[Sentence], size: usize| some.chunks_exact(size).filter(|chunk| foreign(chunk)).count();
+        assert_eq!((count(&devs[own], 1), count(&devs[own], 10)), (0, 0));
+        let other = &devs[1 - own];
+        println!("{} of {} foreign sentences alone", count(other, 1), other.len());
+        assert!(count(other, 10) * 100 >= other.len() / 10 * 99, "{} of {}", count(other, 10), other.len() / 10);
+    }
 }
 
 #[test]

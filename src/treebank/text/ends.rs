@@ -137,14 +137,12 @@ struct Walk<'a> {
 impl<'a> Walk<'a> {
     fn new(text: &'a str) -> Self {
         let offset = |part: &str| part.as_ptr() as usize - text.as_ptr() as usize;
-        let places: Vec<_> =
-            text.split_whitespace().map(|part| offset(part)..offset(part) + part.len()).collect();
+        let places: Vec<_> = text.split_whitespace().map(|part| offset(part)..offset(part) + part.len()).collect();
         let chunks: Vec<Chunk> = places.iter().map(|place| Chunk::new(&text[place.clone()])).collect();
         let style = style(&chunks);
         let edge = Chunk { whole: "^".to_owned(), behind: "^".to_owned(), case: '^', ..Chunk::default() };
         let inner = Vec::new().into_iter();
-        Self { text, places, chunks, style, edge, chunk: 0, inner, since: 0, quoted: false, bracketed: false }
-            .entered()
+        Self { text, places, chunks, style, edge, chunk: 0, inner, since: 0, quoted: false, bracketed: false }.entered()
     }
 
     /// The same, in its next chunk.

@@ -86,7 +86,8 @@ impl Perceptron {
 
     /// Whether the weights of these features say yes. Without any weight the answer is no.
     pub(super) fn decide(&self, features: &[String]) -> bool {
-        features.iter().filter_map(|feature| self.weights.get(feature)).map(|weight| i64::from(*weight)).sum::<i64>() > 0
+        features.iter().filter_map(|feature| self.weights.get(feature)).map(|weight| i64::from(*weight)).sum::<i64>()
+            > 0
     }
 }
 

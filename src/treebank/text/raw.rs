@@ -19,7 +19,8 @@ pub(super) fn paragraphs(sentences: &[Sentence]) -> Vec<RawParagraph> {
     let mut paragraphs: Vec<RawParagraph> = Vec::new();
     let mut joined = true;
     for sentence in sentences {
-        let full = paragraphs.last().is_none_or(|last| last.ends.len() >= GUESSED[(paragraphs.len() - 1) % GUESSED.len()]);
+        let full =
+            paragraphs.last().is_none_or(|last| last.ends.len() >= GUESSED[(paragraphs.len() - 1) % GUESSED.len()]);
         if paragraphs.is_empty() || sentence.begins_paragraph() || (!marked && full) {
             paragraphs.push(RawParagraph::default());
             joined = true;

@@ -199,3 +199,111 @@ fn begins_item(line: &str) -> bool {
     matches!(mark, "-" | "*" | "•" | "‣" | "▪" | "◦" | "·" | "–" | "—")
         || number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::treebank::text::{Splits, TextTables};
+    use crate::treebank::{Reader, starter};
+
+    fn read(text: &[u8]) -> Vec<Result<Sentence>> {
+        let splits = Splits::learn(&starter::train());
+        let tables = TextTables::learn(&starter::train());
+        Running::new(Cutter { splits: &splits, tables: Some(&tables) }, text, "notes.txt").collect()
+    }
+
+    fn sentences(text: &str) -> Vec<Sentence> {
+        read(text.as_bytes()).into_iter().map(Result::unwrap).collect()
+    }
+
+    fn texts(text: &str) -> Vec<String> {
+        sentences(text).iter().map(|sentence| sentence.text().unwrap().to_owned()).collect()
+    }
+
+    #[test]
+    fn a_blank_line_ends_a_paragraph_and_a_sentence() {
+        let text = "It rained. She read\r\n \t\r\n\r\nLetters\n";
+        assert_eq!(texts(text), ["It rained.", "She read", "Letters"]);
+        let begins: Vec<bool> = sentences(text).iter().map(|one| one.comments()[0] == "# newpar").collect();
+        assert_eq!(begins, [true, false, true]);
+    }
+
+    #[test]
+    fn wrapped_lines_are_one_text_and_lines_that_end_early_are_sentences() {
+        let wrapped = "The cook who lives upstairs baked a large\ncake for us, and it rained all day in the\ngarden.";
+        assert_eq!(texts(wrapped).len(), 1);
+        assert_eq!(texts("Shopping list\nbread\nthree large eggs"), ["Shopping list", "bread", "three large eggs"]);
+        let list = "- the cook baked a large cake for all of us here\n- she reads the old letters in the garden now";
+        assert_eq!(texts(list).len(), 2);
+    }
+
+    #[test]
+    fn every_token_stands_at_its_range_of_characters() {
+        let text = "\u{feff}Zoë doesn't  know 🙂.\n\n\tIt rained… all day!  “She slept,” he said.";
+        let characters: Vec<char> = text.trim_start_matches('\u{feff}').chars().collect();
+        let mut seen = 0;
+        for sentence in sentences(text) {
+            let tokens = sentence.multiword_tokens().iter().map(|token| (&token.form, &token.misc));
+            for (form, misc) in sentence.words().iter().map(|word| (&word.form, &word.misc)).chain(tokens) {
+                let Some(range) = misc.split('|').find_map(|pair| pair.strip_prefix("TokenRange=")) else { continue };
+                let (start, end) = range.split_once(':').unwrap();
+                let place = start.parse().unwrap()..end.parse().unwrap();
+                assert_eq!(String::from_iter(&characters[place]), *form);
+                seen += form.chars().count();
+            }
+        }
+        assert_eq!(seen, characters.iter().filter(|c| !c.is_whitespace()).count());
+    }
+
+    #[test]
+    fn a_paragraph_without_end_is_read_in_parts_and_loses_nothing() {
+        let text = "She reads the old letters. It rained all day. ".repeat(2 * MOST_BYTES / 40);
+        let found = sentences(&text);
+        assert_eq!(found.iter().filter(|one| one.comments()[0] == "# newpar").count(), 1);
+        assert!(
+            found.iter().all(|one| ["She reads the old letters.", "It rained all day."].contains(&one.text().unwrap()))
+        );
+        assert_eq!(found.len(), 2 * (2 * MOST_BYTES / 40));
+        let last = found.last().unwrap().words().last().unwrap().misc.clone();
+        assert!(last.ends_with(&format!(":{}", text.trim_end().chars().count())), "{last}");
+        let word = "é".repeat(2 * MOST_BYTES);
+        assert_eq!(texts(&word).concat(), word);
+    }
+
+    #[test]
+    fn what_is_not_utf_8_is_an_error_with_its_line() {
+        let found = read(b"It rained.\n\nShe \xff read.\n\nNot read.\n");
+        assert_eq!(found[0].as_ref().unwrap().text(), Some("It rained."));
+        let message = found[1].as_ref().unwrap_err().to_string();
+        assert_eq!(
+            message,
+            "notes.txt:3: byte 0xff is not UTF-8, but plain text is UTF-8\n  convert the file to UTF-8, for example with \
+             `iconv -t utf-8`"
+        );
+        assert_eq!(found.len(), 2);
+        assert!(read(b"It rained \xc3").last().unwrap().is_err());
+    }
+
+    #[test]
+    fn no_text_has_no_sentences() {
+        assert!(sentences("").is_empty() && sentences(" \n\u{feff}\n\t\n").len() <= 1);
+    }
+
+    #[test]
+    fn full_stops_of_abbreviations_end_no_sentence_without_tables() {
+        let text = "1\tMr.\t_\t_\t_\t_\t2\tflat\t_\t_\n2\tLi\t_\t_\t_\t_\t3\tnsubj\t_\t_\n\
+                    3\tslept\t_\t_\t_\t_\t0\troot\t_\tSpaceAfter=No\n4\t.\t_\t_\t_\t_\t3\tpunct\t_\t_\n\n";
+        let treebank: Vec<Sentence> = Reader::new(text.as_bytes(), "x").map(Result::unwrap).collect();
+        let splits = Splits::learn(&treebank);
+        let text = "Mr. Li slept. It rained.\nWe stayed.";
+        let cut = Running::new(Cutter { splits: &splits, tables: None }, text.as_bytes(), "x").map(Result::unwrap);
+        let texts: Vec<String> = cut.map(|sentence| sentence.text().unwrap().to_owned()).collect();
+        assert_eq!(texts, ["Mr. Li slept.", "It rained.", "We stayed."]);
+    }
+
+    #[test]
+    fn scripts_without_spaces_are_cut_at_their_full_stops() {
+        assert_eq!(texts("猫は好き。犬も好き。「はい。」"), ["猫は好き。", "犬も好き。", "「はい。」"]);
+    }
+}

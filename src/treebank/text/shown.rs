@@ -104,7 +104,9 @@ impl Shown {
         let words: BTreeSet<String> = sentence.forms().filter(|form| is_word(form)).map(folded).collect();
         let mut unseen = Unseen::default();
         let [word_weight, piece_weight] = [(self.new_words, 0), (self.new_pieces, 1)].map(|(own, which)| {
-            let (own, foreign) = ((f64::from(own) / 10_000.0).clamp(LOWEST[which], 0.9), FOREIGN[which]);
+            let foreign = FOREIGN[which];
+            // However rich its language, what is new speaks for another one.
+            let own = (f64::from(own) / 10_000.0).clamp(LOWEST[which], foreign / 2.0);
             move |new: bool| if new { (foreign / own).ln() } else { ((1.0 - foreign) / (1.0 - own)).ln() }
         });
         let count = |counts: &mut [usize; 2], new: bool| {

@@ -2,7 +2,6 @@
 
 #![allow(clippy::unwrap_used)]
 use super::splits::Splits;
-use super::*;
 use crate::treebank::{Reader, write_sentence};
 
 fn learnt(lines: &[&str]) -> Splits {
