@@ -35,6 +35,18 @@ pub enum Error {
         /// The remedy.
         remedy: &'static str,
     },
+    /// A plain text cannot be read.
+    #[error("{}:{line}: {found}, but plain text is UTF-8\n  {remedy}", file.display())]
+    Text {
+        /// The file.
+        file: PathBuf,
+        /// The line, from 1.
+        line: u64,
+        /// What was found.
+        found: String,
+        /// The remedy.
+        remedy: &'static str,
+    },
     /// A text of word vectors cannot be converted to a table.
     #[error("{}:{line}: {found}, but {expected}\n  {remedy}", file.display())]
     Vectors {

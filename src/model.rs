@@ -9,7 +9,7 @@ use crate::files::{Sealed, TensorFile, to_json, write_tensors};
 use crate::score::Scorer;
 use crate::support::{support_rows, support_sums};
 use crate::task::Task;
-use crate::treebank::Splits;
+use crate::treebank::{Splits, TextTables};
 use candle_core::Device;
 use citree_index::sums::Sums;
 use serde::{Deserialize, Serialize};
@@ -29,6 +29,8 @@ pub(crate) struct Model {
     pub config: Config,
     /// The vocabulary and the word splits.
     pub tables: Arc<Tables>,
+    /// What the treebank shows of its text. Bundles of earlier versions lack it.
+    pub text: Option<Arc<TextTables>>,
     /// The pretrained input.
     pub pretrained: Pretrained,
     /// The model that predicts heads.
@@ -46,6 +48,8 @@ pub(crate) struct ModelFiles {
     pub config: PathBuf,
     /// The tables, as JSON.
     pub tables: PathBuf,
+    /// What the treebank shows of its text, as JSON.
+    pub text: PathBuf,
     /// The parameters and the summed support of the head model.
     pub heads: PathBuf,
     /// The parameters and the summed support of the label model.
@@ -96,7 +100,12 @@ impl Model {
         heads: Trained,
         labels: Trained,
     ) -> Self {
-        Self { config, tables: tables.into(), pretrained, heads, labels, fingerprint: OnceLock::new() }
+        Self { config, tables: tables.into(), text: None, pretrained, heads, labels, fingerprint: OnceLock::new() }
+    }
+
+    /// The same model with what a treebank shows of its text.
+    pub(crate) fn with_text(self, text: TextTables) -> Self {
+        Self { text: Some(Arc::new(text)), ..self }
     }
 
     /// The same model with summed support.
@@ -109,6 +118,7 @@ impl Model {
     /// Writes the files. Each is replaced atomically.
     pub(crate) fn save(&self, files: &ModelFiles) -> Result<()> {
         Sealed::JSON.write(&files.tables, &to_json("the tables", &self.tables)?)?;
+        self.text.as_ref().map_or(Ok(()), |text| files.write_text(text))?;
         self.heads.save(&files.heads)?;
         self.labels.save(&files.labels)?;
         Sealed::TOML.write(&files.config, &self.config.to_toml())
@@ -146,6 +156,7 @@ impl Model {
             found: e.to_string(),
             remedy: "train again, or restore the file".to_string(),
         })?;
+        let text = files.read_text()?.map(Arc::new);
         let pretrained = pretrained(&config)?;
         let mut fingerprint = Fingerprint::new(&config, &tables)?;
         let blueprint = Blueprint { config: &config, vocabulary: &tables.vocabulary, pretrained: &pretrained, device };
@@ -155,7 +166,29 @@ impl Model {
         let fingerprint = OnceLock::from(fingerprint.finish(&pretrained)?);
         // Frozen once, not again for each parser that is made from it.
         let (heads, labels) = (heads.frozen()?, labels.frozen()?);
-        Ok(Self { config, tables: Arc::new(tables), pretrained, heads, labels, fingerprint })
+        Ok(Self { config, tables: Arc::new(tables), text, pretrained, heads, labels, fingerprint })
+    }
+}
+
+impl ModelFiles {
+    /// Writes what a treebank shows of its text.
+    pub(crate) fn write_text(&self, text: &TextTables) -> Result<()> {
+        Sealed::JSON.write(&self.text, &to_json("what the treebank shows of its text", text)?)
+    }
+
+    /// Reads what the treebank shows of its text, if the file is there.
+    fn read_text(&self) -> Result<Option<TextTables>> {
+        let remedy = "restore the file, or remove it and run `citree index`, which learns it again";
+        if !self.text.exists() {
+            return Ok(None);
+        }
+        let text = Sealed::JSON.read(&self.text, remedy)?;
+        let unfit = |found: &str| Error::unfit(&self.text, "what a treebank shows of its text", found, remedy);
+        let tables: TextTables = serde_json::from_str(&text).map_err(|error| unfit(&error.to_string()))?;
+        match tables.version() {
+            TextTables::VERSION => Ok(Some(tables)),
+            other => Err(unfit(&format!("version {other} of it, not {}", TextTables::VERSION))),
+        }
     }
 }
 

@@ -78,9 +78,9 @@ class Pipeline:
     def __call__(self, text: str | Doc | Sentence | Sequence[str] | Sequence[Sequence[str]], *, lines: bool = False) -> Doc:
         """Parses a text, sentences that `read_conllu` read, or words: those of one sentence, or a list for each.
 
-        A text is cut into sentences at line breaks and after full stops, question and exclamation marks; with `lines`,
-        at line breaks alone, as `citree parse --text` does. What explanations need is kept with the document; for many
-        texts, `pipe` takes less memory.
+        A text is cut into paragraphs and sentences, as `citree parse --text` does; with `lines`, each line is a sentence, as
+        with `citree parse --lines`. What explanations need is kept with the document; for many texts, `pipe` takes less
+        memory.
 
         >>> nlp("It rained. She reads.", lines=True)
         Doc(1 sentence)

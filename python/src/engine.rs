@@ -3,7 +3,6 @@
 use crate::errors::exception;
 use crate::pool::{Stop, run};
 use crate::sentence::{Sentence, json};
-use crate::text;
 use citree::config::Basis;
 use citree::explain::Explainer;
 use citree::parse::{Decode, Parse, Settings};
@@ -150,7 +149,7 @@ impl Engine {
     fn parse_texts(&self, py: Python<'_>, texts: Vec<String>, lines: bool, keep: bool) -> PyResult<Vec<Vec<Sentence>>> {
         let snapshot = self.snapshot();
         run(py, snapshot.threads, |stop| {
-            let split = |text: &String| text::sentences(&snapshot.parser, text, lines, stop);
+            let split = |text: &String| sentences(&snapshot.parser, text, lines, stop);
             let texts: Vec<Vec<_>> = texts.iter().map(split).collect::<Result<_>>()?;
             let counts: Vec<usize> = texts.iter().map(Vec::len).collect();
             let mut parsed = snapshot.parse(texts.into_iter().flatten().collect(), keep, stop)?.into_iter();
@@ -203,6 +202,23 @@ impl Engine {
     fn take_up(&self, py: Python<'_>) -> PyResult<()> {
         self.refresh(py)
     }
+}
+
+/// The sentences of a text. With `lines`, each line is one.
+fn sentences(parser: &Parser, text: &str, lines: bool, stop: &Stop) -> Result<Vec<treebank::Sentence>> {
+    let mut sentences = Vec::new();
+    let mut add = |sentence| {
+        sentences.push(sentence);
+        stop.check()
+    };
+    match lines {
+        true => {
+            let lines = text.trim_start_matches('\u{feff}').lines().map(str::trim);
+            lines.filter(|line| !line.is_empty()).try_for_each(|line| add(parser.split(line)))?;
+        }
+        false => parser.sentences(text).try_for_each(add)?,
+    }
+    Ok(sentences)
 }
 
 pub(crate) fn plain(sentences: &[Py<Sentence>]) -> Vec<treebank::Sentence> {

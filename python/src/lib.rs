@@ -14,7 +14,6 @@ mod neighbors;
 mod pool;
 mod rows;
 mod sentence;
-mod text;
 mod train;
 
 use pyo3::prelude::*;

@@ -46,6 +46,9 @@ impl Sentence {
         snapshot: Arc<Snapshot>,
     ) -> Self {
         parse.annotate(&mut sentence, false);
+        if let Some(warning) = snapshot.parser.warning(&sentence) {
+            sentence.set_comment("warning", &warning);
+        }
         let kept = OnceLock::new();
         if let Some(analysis) = analysis {
             // The lock is new, so it is empty.

@@ -15,8 +15,12 @@ def test_parses_are_those_of_the_command(nlp: citree.Pipeline, folder: Path, bun
     doc = citree.read_conllu(folder / "dev.conllu")
     assert nlp(doc).to_conllu(scores=True) == expected
     text = [sentence.text for sentence in doc]
-    expected = command("parse", bundle, "--text", text="\n".join(text)).stdout
+    expected = command("parse", bundle, "--lines", text="\n".join(text)).stdout
     assert "".join(doc.to_conllu() for doc in nlp.pipe(text, lines=True)) == expected
+    expected = command("parse", bundle, "--text", text=" ".join(text)).stdout
+    assert nlp(" ".join(text)).to_conllu() == "".join(
+        line for line in expected.splitlines(keepends=True) if not line.startswith("# sent_id")
+    )
 
 
 def test_explanations_are_those_of_the_command(nlp: citree.Pipeline, folder: Path, bundle: Path) -> None:

@@ -47,6 +47,7 @@ impl Bundle {
                 "parameters": parameters,
                 "words": model.tables.vocabulary.word_count(),
                 "labels": model.tables.vocabulary.labels().len(),
+                "sentences": if model.text.is_some() { "cut as in the treebank" } else { "cut by the rules of Unicode" },
                 "encoder": if model.config.share_encoder { "one for heads and labels" } else { "one each" },
                 "bytes": size(&layout.model())?,
             }),

@@ -32,6 +32,7 @@ impl Layout {
         ModelFiles {
             config: model.join("config.toml"),
             tables: model.join("tables.json"),
+            text: model.join("text.json"),
             heads: model.join("heads.safetensors"),
             labels: model.join("labels.safetensors"),
         }

@@ -29,7 +29,7 @@ use crate::error::{Error, Result};
 use crate::evidence::{self, Built, EvidenceEditor, Step, TrainingEdges};
 use crate::flow::Flow;
 use crate::model::Model;
-use crate::treebank::Sentence;
+use crate::treebank::{Sentence, TextTables};
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
@@ -209,6 +209,11 @@ impl Bundle {
         rejected: usize,
         progress: &(dyn Fn(Step) -> Flow + Sync),
     ) -> Result<Built> {
-        evidence::build(self.model(), treebank, &self.layout().index(), rejected, progress, |_| Ok(()))
+        let built = evidence::build(self.model(), treebank, &self.layout().index(), rejected, progress, |_| Ok(()))?;
+        // A bundle of an earlier version does not know where sentences end.
+        if self.model().text.is_none() {
+            self.layout().model_files().write_text(&TextTables::learn(treebank))?;
+        }
+        Ok(built)
     }
 }

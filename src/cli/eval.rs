@@ -8,7 +8,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Compare a parse with the gold trees: UAS, LAS and CLAS, by label and by length.
+/// Compare a parse with the gold trees: UAS, LAS, CLAS, MLAS and BLEX, by label and by length.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -21,8 +21,8 @@ The figures marked official are those of the official evaluator (udeval of PyPI'
 punctuation and cut subtypes off labels, so that nsubj:pass counts as nsubj. Papers often give others: \
 say which one you cite.
 
-The two files may be cut into words differently, as after `citree parse --text`; then precision and \
-recall differ. Parses that are not trees are scored too.
+The two files may be cut into sentences and words differently, as after `citree parse --text`; then \
+precision and recall differ. Parses that are not trees are scored too.
 
 With --scores, the parse must have HeadProb and LabelProb in MISC, as `citree parse --scores` writes them, \
 and the same words as the gold trees. Labels are judged where the head is right. The calibration error is the \
@@ -74,6 +74,17 @@ fn write_tables(out: &mut impl Write, scores: &Scores) -> io::Result<()> {
     row(out, "tokens", &scores.tokens, "")?;
     row(out, "words", &scores.words, "multiword tokens taken apart")?;
     row(out, "sentences", &scores.sentences, "")?;
+
+    let tags = &scores.tags;
+    writeln!(out)?;
+    heading(out, "Tags and lemmas", "")?;
+    row(out, "UPOS", &tags.upos, "official")?;
+    row(out, "XPOS", &tags.xpos, "official")?;
+    row(out, "UFeats", &tags.feats, "official; universal features")?;
+    row(out, "AllTags", &tags.all, "official; all three right")?;
+    row(out, "Lemmas", &tags.lemmas, "official")?;
+    row(out, "MLAS", &tags.mlas, "official; CLAS with tags and function words right")?;
+    row(out, "BLEX", &tags.blex, "official; CLAS with lemmas right")?;
 
     writeln!(out)?;
     heading(out, "With punctuation", "")?;

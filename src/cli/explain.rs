@@ -3,6 +3,7 @@
 mod text;
 
 use super::input::Input;
+use super::language::Language;
 use super::machine::Machine;
 use super::parse::decode;
 use super::rule::RuleOptions;
@@ -123,6 +124,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
     // What is asked about a word may be wrong for a later sentence: then nothing must have been written.
     let at_once = args.edge.is_empty() && args.why_not.is_empty() && args.format != "html";
     let (mut written, mut pages) = (Vec::new(), Vec::new());
+    let mut language = Language::default();
     let mut sentences = args.input.sentences(explainer.parser())?;
     let chunk = if args.input.is_typed() { 1 } else { CHUNK };
     loop {
@@ -132,6 +134,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
         }
         for (mut sentence, answer) in some.iter().cloned().zip(answers(&explainer, whole.as_ref(), &some, &question)?) {
             let Some(answer) = answer else { continue };
+            language.look(explainer.parser(), &mut sentence);
             match args.format.as_str() {
                 "html" => pages.push(answer),
                 "json" => writeln!(written, "{}", serde_json::to_string(&answer)?)?,
@@ -154,6 +157,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
         written = html::report(&pages, &title).into_bytes();
     }
     write_out(&mut written)?;
+    language.report()?;
     Ok(ExitCode::SUCCESS)
 }
 

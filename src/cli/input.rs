@@ -12,18 +12,27 @@ pub(super) struct Input {
     /// The sentences in CoNLL-U; - is the standard input
     #[arg(default_value = "-")]
     file: PathBuf,
-    /// The input is plain text, one sentence a line
+    /// The input is running text, a blank line between paragraphs
     #[arg(long)]
     text: bool,
+    /// The input is plain text, one sentence a line
+    #[arg(long, conflicts_with = "text")]
+    lines: bool,
 }
 
 impl Input {
-    /// The sentences, one by one. Plain text is split into words as in the training treebank.
+    /// The sentences, one by one. Plain text is cut into sentences and words as in the training treebank.
     pub(super) fn sentences<'a>(
         &'a self,
         parser: &'a Parser,
     ) -> anyhow::Result<Box<dyn Iterator<Item = anyhow::Result<Sentence>> + 'a>> {
-        if !self.text {
+        if self.text {
+            let name = if self.file == Path::new("-") { Path::new("<stdin>") } else { &self.file };
+            // A person who types wants an answer to each line.
+            let running = parser.running(open_text(&self.file)?, name).line_by_line(self.is_typed());
+            return Ok(Box::new(running.named(self.source()).map(|sentence| Ok(sentence?))));
+        }
+        if !self.lines {
             let mut first = true;
             let sentence = move |sentence: crate::error::Result<Sentence>| {
                 let first = std::mem::take(&mut first);
@@ -39,12 +48,21 @@ impl Input {
                 Some(Err(Error::Io { path, source }.into()))
             }
         };
-        Ok(Box::new(lines(&self.file)?.enumerate().filter_map(sentence)))
+        Ok(Box::new(open_text(&self.file)?.lines().enumerate().filter_map(sentence)))
+    }
+
+    /// What the names of sentences begin with: the file name without its ending.
+    fn source(&self) -> String {
+        let stem = match self.file == Path::new("-") {
+            true => "text".into(),
+            false => self.file.file_stem().unwrap_or_default().to_string_lossy(),
+        };
+        stem.split_whitespace().collect::<Vec<_>>().join("-")
     }
 
     /// The file, if it is CoNLL-U.
     pub(super) fn conllu(&self) -> Option<&Path> {
-        (!self.text).then_some(&self.file)
+        (!self.is_text()).then_some(&*self.file)
     }
 
     /// Whether the sentences come from the standard input.
@@ -54,7 +72,7 @@ impl Input {
 
     /// Whether the input is plain text.
     pub(crate) fn is_text(&self) -> bool {
-        self.text
+        self.text || self.lines
     }
 
     /// Whether the sentences are typed at a terminal.
@@ -77,10 +95,6 @@ pub(super) fn with_hint(error: Error) -> anyhow::Error {
         ),
         error => error.into(),
     }
-}
-
-fn lines(path: &Path) -> anyhow::Result<Box<dyn Iterator<Item = std::io::Result<String>>>> {
-    Ok(Box::new(open_text(path)?.lines()))
 }
 
 #[cfg(test)]

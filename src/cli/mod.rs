@@ -20,6 +20,7 @@ mod index;
 mod info;
 mod input;
 mod lab;
+mod language;
 mod machine;
 mod man;
 mod neighbors;

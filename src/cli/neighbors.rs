@@ -100,7 +100,9 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
         anyhow::bail!("{} is not for a terminal; send it to a file: > neighbors.{0}", args.format);
     }
     if args.gold && args.input.is_text() {
-        anyhow::bail!("plain text has no edges of its own; leave --gold out, or give CoNLL-U without --text");
+        anyhow::bail!(
+            "plain text has no edges of its own; leave --gold out, or give CoNLL-U without --text and --lines"
+        );
     }
     let device = args.machine.start()?;
     let explainer = Bundle::open_on(&args.bundle, &device)?.explainer()?;

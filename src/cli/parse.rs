@@ -6,6 +6,7 @@ mod given;
 
 use super::destination::Destination;
 use super::input::Input;
+use super::language::Language;
 use super::machine::Machine;
 use super::progress::sentence_counter;
 use super::recipe::aggregate;
@@ -33,15 +34,21 @@ Examples:
   citree parse en.citree input.conllu > parsed.conllu
   echo \"I don't know where she went.\" | citree parse en.citree --text
   citree parse en.citree --text --format arcs notes.txt
+  citree parse en.citree --lines one-sentence-a-line.txt
   citree parse en.citree input.conllu --scores | grep HeadProb=0
   citree parse en.citree input.conllu --rule knn    the twenty nearest edges vote
   citree parse en.citree web.conllu.gz --on-error skip --output parsed.conllu.gz
   citree parse en.citree input.conllu --format jsonl | jq -c '[.words, .heads, .labels]'
   citree parse en.citree input.conllu --format html > trees.html
 
+With --text, a blank line ends a paragraph, and sentences and words are cut as in the training treebank. Each \
+token has its place in the text, in characters, as TokenRange in MISC. A line break inside of a paragraph \
+is a space where the next word would not have fitted; any other ends a sentence.
+
 CoNLL-U input keeps everything but HEAD, DEPREL and DEPS, which are replaced. With --scores, MISC says \
 how probable each head (HeadProb) and label (LabelProb) is among its alternatives. The output is the \
-same for any number of threads. Input that gzip compressed is unpacked, whatever its name.
+same for any number of threads. A sentence that looks as if it were of another language than the training treebank \
+gets a comment `# warning`. Input that gzip compressed is unpacked, whatever its name.
 
 jsonl is one object a sentence, with the names that `citree explain --format json` uses; json is an array \
 of them. svg draws all sentences below each other in one picture, html in one page.
@@ -109,6 +116,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
             bad: Bad::new(args.on_error),
             waiting: Vec::new(),
             bar: sentence_counter()?,
+            language: Language::default(),
             // A person who types wants an answer to each line.
             chunk: if args.flush || args.input.is_typed() { 1 } else { CHUNK },
         };
@@ -117,6 +125,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
         // What came before an error is good, and is finished.
         run.writer.end()?;
         ended?;
+        run.language.report()?;
         run.bad.summary()
     })
 }
@@ -128,6 +137,7 @@ struct Run<'a, 'o> {
     /// What was read and is not parsed yet.
     waiting: Vec<Given>,
     bar: ProgressBar,
+    language: Language,
     chunk: usize,
 }
 
@@ -173,8 +183,9 @@ impl Run<'_, '_> {
                 Err(error) => Err((error, None)),
             };
             match parsed {
-                Ok((sentence, parse)) => {
+                Ok((mut sentence, parse)) => {
                     self.bad.good();
+                    self.language.look(self.parser, &mut sentence);
                     self.writer.sentence(sentence, &parse)?;
                 }
                 Err((error, sentence)) => {

@@ -5,7 +5,7 @@
 //! subsequence of their forms.
 
 use crate::error::{Error, Result};
-use crate::treebank::Sentence;
+use crate::treebank::{Sentence, Word};
 use std::ops::Range;
 
 /// The largest alignment table for the words of multiword tokens, which normally have a handful of words.
@@ -28,6 +28,8 @@ pub(super) struct SideWord<'a> {
     /// The index of the head in the whole file; `None` is ROOT.
     pub head: Option<usize>,
     pub label: &'a str,
+    /// Its line in the file.
+    pub columns: &'a Word,
     /// The distance to the head in words; 0 for ROOT.
     pub distance: usize,
     /// The number of words in its sentence.
@@ -78,6 +80,7 @@ impl<'a> Side<'a> {
                 form,
                 head: head.checked_sub(1).map(|place| offset + place),
                 label: &word.label,
+                columns: word,
                 distance: if head == 0 { 0 } else { head.abs_diff(id) },
                 sentence_length: sentence.words().len(),
             });

@@ -1,4 +1,5 @@
-//! Evaluates a parse against gold trees: UAS, LAS and CLAS, equal to the official evaluator (`udeval` of `udtools`).
+//! Evaluates a parse against gold trees: UAS, LAS, CLAS, MLAS, BLEX and tags, equal to the official evaluator (`udeval` of
+//! `udtools`).
 //!
 //! The official scores include punctuation and ignore label subtypes (`nsubj:pass` counts as `nsubj`). The other
 //! combinations have their own names. Unlike the official evaluator, this one also scores parses that are not trees,
@@ -9,6 +10,7 @@ mod bootstrap;
 mod compare;
 mod reliability;
 mod tables;
+mod tags;
 
 use crate::error::Result;
 use crate::treebank::Sentence;
@@ -22,6 +24,7 @@ pub use reliability::{Reliability, ReliabilityBin};
 pub(crate) use reliability::{Scored, fit, reliability};
 use serde::Serialize;
 pub use tables::{LabelScore, LengthScore};
+pub use tags::TagScores;
 
 /// The labels of content words, as listed in the official evaluator. CLAS counts only these.
 const CONTENT_LABELS: [&str; 29] = [
@@ -99,6 +102,8 @@ pub struct Scores {
     pub sentences: Score,
     /// Aligned words.
     pub words: Score,
+    /// The columns besides heads and labels, and the scores that count them too.
+    pub tags: TagScores,
     /// All words: `uas`, `las` and `clas` are the official scores.
     pub with_punctuation: Attachment,
     /// Without the words whose gold label is `punct`. For words without a gold counterpart their own label decides.
@@ -121,6 +126,7 @@ pub fn evaluate(gold: &[Sentence], system: &[Sentence]) -> Result<Scores> {
         tokens: spans(&gold.tokens, &system.tokens),
         sentences: spans(&gold.sentences, &system.sentences),
         words: Score::new(gold.words.len(), system.words.len(), alignment.pairs.len()),
+        tags: tags::scores(&pair),
         with_punctuation: pair.attachment(true),
         without_punctuation: pair.attachment(false),
         labels: tables::by_label(&pair),

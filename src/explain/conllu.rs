@@ -6,6 +6,9 @@ use crate::treebank::Sentence;
 impl Explanation {
     /// Writes parse and citations into the sentence that was explained. DEPS is cleared, as by a parse.
     pub fn annotate(&self, sentence: &mut Sentence) {
+        if let Some(warning) = &self.warning {
+            sentence.set_comment("warning", warning);
+        }
         for (at, word) in sentence.words_mut().iter_mut().enumerate() {
             word.head = Some(self.heads[at]);
             word.label.clone_from(&self.labels[at]);

@@ -57,6 +57,9 @@ pub struct Explanation {
     /// How many times the edges of a treebank count, where that is not once.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub weights: BTreeMap<String, f64>,
+    /// That the sentence looks as if it were of another language than the training treebank.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub warning: Option<String>,
     /// The edges that were asked for.
     pub edges: Vec<EdgeExplanation>,
 }
@@ -303,6 +306,7 @@ impl Explanation {
             probabilities: probabilities.skip(1).map(|(head, label)| [*head, *label]).collect(),
             weights: parser.weights_by_name(),
             rule: parser.rule().clone(),
+            warning: parser.warning(sentence),
             edges: Vec::new(),
         }
     }

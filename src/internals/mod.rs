@@ -27,7 +27,7 @@ use crate::lab::chart::{self, Axis, Line};
 use crate::model::{Model, Trained};
 use crate::parse::{Analysis, Parser, Settings};
 use crate::task::Task;
-use crate::treebank::{Sentence, Splits};
+use crate::treebank::{Cutter, Running, Sentence, Splits, TextTables, Unseen};
 use citree_index::Index;
 
 /// A parser by the sums that are stored with the model.
@@ -99,6 +99,25 @@ pub fn cross_fitted(treebank: &Treebank, folds: usize) -> Result<Option<CrossFit
 pub fn splitter(sentences: &[Sentence]) -> impl Fn(&str) -> Sentence + use<> {
     let splits = Splits::learn(sentences);
     move |line| splits.split(line)
+}
+
+/// Cuts running text into sentences and words as learned from these sentences, or by the rules of Unicode.
+pub fn cutter(sentences: &[Sentence], learnt: bool) -> impl Fn(&str) -> Vec<Sentence> + use<> {
+    let (splits, tables) = (Splits::learn(sentences), learnt.then(|| TextTables::learn(sentences)));
+    move |text| {
+        let cutter = Cutter { splits: &splits, tables: tables.as_ref() };
+        Running::new(cutter, text.as_bytes(), "text").filter_map(Result::ok).collect()
+    }
+}
+
+/// Whether sentences together look as if they were of another language than these.
+pub fn foreign(sentences: &[Sentence]) -> impl Fn(&[Sentence]) -> bool + use<> {
+    let tables = TextTables::learn(sentences);
+    move |some| {
+        let mut all = Unseen::default();
+        some.iter().filter_map(|sentence| tables.unseen(sentence)).for_each(|unseen| all.add(&unseen));
+        all.is_foreign()
+    }
 }
 
 /// A chart of named lines. `up` is logarithmic, and so is `across` unless it has a range.

@@ -25,10 +25,12 @@ use crate::rule::{Rule, Scale};
 use crate::score::Scorer;
 use crate::support::support_rows;
 use crate::task::Task;
-use crate::treebank::Sentence;
+use crate::treebank::{Cutter, Running, Sentence, TextTables, Unseen};
 use candle_core::Device;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
+use std::io::BufRead;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// The longest supported sentence: the number of candidates grows with the square of the length.
@@ -64,6 +66,7 @@ pub struct Settings {
 #[derive(Clone, Debug)]
 pub struct Parser {
     tables: Arc<Tables>,
+    text: Option<Arc<TextTables>>,
     pretrained: Pretrained,
     system: System,
     /// Whether both scorers share an encoder, which then runs once.
@@ -159,6 +162,7 @@ impl Parser {
         let count = |label: usize| evidence.as_ref().map_or(1, |evidence| evidence.count_of_label(label as u32));
         let parser = Self {
             tables: model.tables.clone(),
+            text: model.text.clone(),
             pretrained: model.pretrained.clone(),
             system,
             shared: model.config.share_encoder,
@@ -227,6 +231,38 @@ impl Parser {
     /// Splits a line of plain text into the words of one sentence, as in the training treebank.
     pub fn split(&self, line: &str) -> Sentence {
         self.tables.splits.split(line)
+    }
+
+    /// Cuts running text into sentences and words, as in the training treebank. A blank line ends a paragraph. Each token
+    /// has its place in the text, in characters, as `TokenRange` in MISC.
+    ///
+    /// ```no_run
+    /// let parser = citree::Bundle::open("en.citree")?.parser()?;
+    /// for sentence in parser.sentences("Mr. Li slept. It rained.") {
+    ///     println!("{:?}", sentence.text());
+    /// }
+    /// # Ok::<(), citree::Error>(())
+    /// ```
+    pub fn sentences(&self, text: &str) -> impl Iterator<Item = Sentence> {
+        // Memory that is text already can be read without errors.
+        self.running(text.as_bytes(), "text").filter_map(Result::ok)
+    }
+
+    /// The same for text that is read. `name` is what messages call it.
+    pub(crate) fn running<R: BufRead>(&self, read: R, name: impl Into<PathBuf>) -> Running<'_, R> {
+        let cutter = Cutter { splits: &self.tables.splits, tables: self.text.as_deref() };
+        Running::new(cutter, read, name)
+    }
+
+    /// Says so if a sentence looks as if it were of another language than the training treebank, by the words, pieces of
+    /// words and characters that the treebank never showed. Small treebanks show too little to tell.
+    pub fn warning(&self, sentence: &Sentence) -> Option<String> {
+        self.unseen(sentence).filter(Unseen::is_foreign).map(|unseen| unseen.to_string())
+    }
+
+    /// How much of a sentence the treebank never showed.
+    pub(crate) fn unseen(&self, sentence: &Sentence) -> Option<Unseen> {
+        self.text.as_ref()?.unseen(sentence)
     }
 
     /// Parses sentences, in order. Existing heads and labels are ignored.

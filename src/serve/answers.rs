@@ -29,12 +29,16 @@ pub(super) struct ParsedSentence {
     labels: Vec<String>,
     /// For each word, the probability of its head and of its label.
     probabilities: Vec<[f32; 2]>,
+    /// That it looks as if it were of another language than the training treebank; left out otherwise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    warning: Option<String>,
 }
 
 impl From<Explanation> for ParsedSentence {
     fn from(explanation: Explanation) -> Self {
-        let Explanation { sent_id, words, heads, labels, probabilities, .. } = explanation;
-        Self { sent_id, words, heads, labels, probabilities }
+        let Explanation { sent_id, words, heads, labels, probabilities, warning, .. } = explanation;
+        Self { sent_id, words, heads, labels, probabilities, warning }
     }
 }
 

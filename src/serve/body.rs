@@ -20,7 +20,7 @@ pub(super) trait FromText: DeserializeOwned + Default {
 pub(super) async fn read<T: FromText>(request: Request, limits: &Limits) -> Result<T, Problem> {
     let kind = kind(&request);
     if !matches!(kind.as_str(), "application/json" | "text/plain" | "text/x-conllu") {
-        let detail = "send Content-Type application/json, text/plain (one sentence per line) or text/x-conllu";
+        let detail = "send Content-Type application/json, text/plain (running text) or text/x-conllu";
         return Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, detail));
     }
     let body = body(request, limits).await?;

@@ -205,7 +205,7 @@ pub(super) async fn change(State(app): State<App>, http: Request) -> Result<Json
     let request: ChangeRequest = body::read_json(http, app.limits()).await?;
     loggable(&[("message", Some(&request.message)), ("who", request.who.as_ref()), ("name", request.name.as_ref())])?;
     let snapshot = app.snapshot();
-    let some = sentences(None, Some(&request.conllu), None, snapshot.explainer.parser(), app.limits())?;
+    let some = sentences(None, false, Some(&request.conllu), None, snapshot.explainer.parser(), app.limits())?;
     let made = changes.make(&app, move |editor| {
         let editor = attributed(editor, request.who.as_deref(), request.generation);
         let editor = match &request.name {

@@ -12,9 +12,11 @@ const LINE_BYTES: usize = 40;
 /// The most lines of a CoNLL-U sentence besides its words.
 const COMMENTS: usize = 200;
 
-/// The sentences of a request, which must give exactly one of the three inputs.
+/// The sentences of a request, which must give exactly one of the three inputs. With `lines`, each line of the text is a
+/// sentence.
 pub(super) fn sentences(
     text: Option<&str>,
+    lines: bool,
     conllu: Option<&str>,
     words: Option<&[String]>,
     parser: &Parser,
@@ -22,6 +24,13 @@ pub(super) fn sentences(
 ) -> Result<Vec<Sentence>, Problem> {
     let mut bounded = Bounded { sentences: Vec::new(), words: 0, limits };
     match (text, conllu, words) {
+        (Some(text), None, None) if !lines => {
+            // A text that is far too long is refused before it is cut into sentences.
+            if text.len() > limits.words * LINE_BYTES {
+                return Err(Problem::unfit(format!("at most {} words at a time here; split the text", limits.words)));
+            }
+            parser.sentences(text).try_for_each(|sentence| bounded.add(sentence))?;
+        }
         (Some(text), None, None) => {
             for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
                 // A line that is far too long is refused before it is split into words.

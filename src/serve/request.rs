@@ -25,10 +25,12 @@ const CONTRASTING: usize = 20;
 
 /// Sentences to parse: exactly one of the three fields.
 #[derive(Clone, Debug, Default, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, default)]
 pub(super) struct ParseRequest {
-    /// Plain text, one sentence per line, split into words as in the treebank.
+    /// Running text, cut into sentences and words as in the treebank. A blank line ends a paragraph.
     text: Option<String>,
+    /// Each line of `text` is one sentence.
+    lines: bool,
     /// Sentences in CoNLL-U. Their heads and labels are ignored.
     conllu: Option<String>,
     /// The words of one sentence.
@@ -39,8 +41,10 @@ pub(super) struct ParseRequest {
 #[derive(Clone, Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct ExplainRequest {
-    /// Plain text, one sentence per line, split into words as in the treebank.
+    /// Running text, cut into sentences and words as in the treebank. A blank line ends a paragraph.
     text: Option<String>,
+    /// Each line of `text` is one sentence.
+    lines: bool,
     /// Sentences in CoNLL-U. Their heads and labels are ignored.
     conllu: Option<String>,
     /// The words of one sentence.
@@ -65,8 +69,10 @@ pub(super) struct ExplainRequest {
 #[derive(Clone, Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct NeighborsRequest {
-    /// Plain text, one sentence per line, split into words as in the treebank.
+    /// Running text, cut into sentences and words as in the treebank. A blank line ends a paragraph.
     text: Option<String>,
+    /// Each line of `text` is one sentence.
+    lines: bool,
     /// Sentences in CoNLL-U.
     conllu: Option<String>,
     /// The words of one sentence.
@@ -123,7 +129,8 @@ from_text!(ParseRequest, ExplainRequest, NeighborsRequest);
 
 impl ParseRequest {
     pub(super) fn sentences(&self, parser: &Parser, limits: &Limits) -> Result<Vec<Sentence>, Problem> {
-        let some = sentences(self.text.as_deref(), self.conllu.as_deref(), self.words.as_deref(), parser, limits)?;
+        let (text, conllu, words) = (self.text.as_deref(), self.conllu.as_deref(), self.words.as_deref());
+        let some = sentences(text, self.lines, conllu, words, parser, limits)?;
         compared(parser, parser.rule(), &some, limits)?;
         Ok(some)
     }
@@ -144,7 +151,8 @@ fn compared(parser: &Parser, rule: &Rule, sentences: &[Sentence], limits: &Limit
 
 impl ExplainRequest {
     pub(super) fn sentences(&self, parser: &Parser, limits: &Limits) -> Result<Vec<Sentence>, Problem> {
-        let some = sentences(self.text.as_deref(), self.conllu.as_deref(), self.words.as_deref(), parser, limits)?;
+        let (text, conllu, words) = (self.text.as_deref(), self.conllu.as_deref(), self.words.as_deref());
+        let some = sentences(text, self.lines, conllu, words, parser, limits)?;
         compared(parser, &self.rule(parser.rule())?, &some, limits)?;
         Ok(some)
     }
@@ -247,7 +255,8 @@ impl NeighborsRequest {
 
     /// The sentences of a request that names no training edge.
     pub(super) fn sentences(&self, parser: &Parser, limits: &Limits) -> Result<Vec<Sentence>, Problem> {
-        let some = sentences(self.text.as_deref(), self.conllu.as_deref(), self.words.as_deref(), parser, limits)?;
+        let (text, conllu, words) = (self.text.as_deref(), self.conllu.as_deref(), self.words.as_deref());
+        let some = sentences(text, self.lines, conllu, words, parser, limits)?;
         let words = some.iter().map(|sentence| sentence.words().len()).sum::<usize>();
         bounded(words * self.count(limits)?, limits)?;
         if self.exact && words > limits.compared_words {

@@ -36,7 +36,7 @@ use crate::evidence::{self, Step};
 use crate::files::write_atomically;
 use crate::model::{Model, Tables, Trained};
 use crate::parse::{Decode, Parser, Settings};
-use crate::treebank::{Sentence, Splits};
+use crate::treebank::{Sentence, Splits, TextTables};
 use citree_index::container::create_folder;
 use std::path::{Path, PathBuf};
 
@@ -207,6 +207,7 @@ pub(crate) fn train_alone(
         return Ok(None);
     };
     let model = Model::new(config.clone(), tables, pretrained.clone(), heads, labels);
+    let model = model.with_text(TextTables::learn(plan.train));
     let model = match plan.save(model, layout, &*recorder.observer) {
         Err(Error::Stopped) => return Ok(None),
         model => model?,

@@ -33,6 +33,6 @@ pub use reader::{Reader, read_all, read_trees};
 pub use sentence::{MultiwordToken, Sentence, Word};
 #[cfg(feature = "cli")]
 pub(crate) use source::open_text;
-pub(crate) use text::Splits;
+pub(crate) use text::{Cutter, Running, Splits, TextTables, Unseen};
 pub(crate) use tree::{crossed, tree_faults};
 pub use writer::write_sentence;

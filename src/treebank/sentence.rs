@@ -118,6 +118,14 @@ impl Sentence {
         self.comment("newdoc id").or_else(bare)
     }
 
+    /// Whether a paragraph begins with this sentence.
+    pub(super) fn begins_paragraph(&self) -> bool {
+        let begins = |comment: &String| {
+            matches!(comment.trim_start_matches('#').split_whitespace().next(), Some("newpar" | "newdoc"))
+        };
+        self.comments.iter().any(begins)
+    }
+
     /// The syntactic words; the word with id `i` is `words()[i - 1]`.
     pub fn words(&self) -> &[Word] {
         &self.words

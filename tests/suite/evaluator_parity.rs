@@ -169,7 +169,8 @@ class NotPunctuation:
 udeval.FIRST_CONTENT = udeval.CONTENT_DEPRELS
 gold, system = columns(sys.argv[1]), columns(sys.argv[2])
 official = scores(gold, system)
-out = {k.lower(): official[k] for k in ["Tokens", "Sentences", "Words", "UAS", "LAS", "CLAS"]}
+names = ["Tokens", "Sentences", "Words", "UAS", "LAS", "CLAS", "UPOS", "XPOS", "UFeats", "AllTags", "Lemmas", "MLAS", "BLEX"]
+out = {k.lower(): official[k] for k in names}
 keep = lambda n, row: row[7].replace(":", "~")
 subtyped = scores(relabel(gold, keep), relabel(system, keep), Subtyped())
 out["las_subtypes"], out["clas_subtypes"] = subtyped["LAS"], subtyped["CLAS"]
@@ -213,7 +214,8 @@ fn compare_with_official(files: &[PathBuf]) {
         };
         let annotated = system(false, &mut random);
         let retokenised = system(true, &mut random);
-        for parse in [gold.clone(), annotated, retokenised, resplit(&gold)] {
+        let retagged = retagged(&gold, &mut random);
+        for parse in [gold.clone(), annotated, retokenised, resplit(&gold), retagged] {
             let [gold_path, system_path] = ["gold", "system"].map(|name| folder.path().join(name));
             std::fs::write(&gold_path, written(&gold)).unwrap();
             std::fs::write(&system_path, written(&parse)).unwrap();
@@ -223,7 +225,23 @@ fn compare_with_official(files: &[PathBuf]) {
             compared += 1;
         }
     }
-    assert_eq!(compared, 4 * files.len());
+    assert_eq!(compared, 5 * files.len());
+}
+
+/// The gold trees with errors in labels and in the columns besides heads and labels.
+fn retagged(gold: &[Sentence], random: &mut Random) -> Vec<Sentence> {
+    let mut system = gold.to_vec();
+    for word in system.iter_mut().flat_map(|sentence| sentence.words_mut()) {
+        for column in [&mut word.upos, &mut word.xpos, &mut word.feats, &mut word.lemma] {
+            if random.below(8) == 0 {
+                *column = ["_", "X", "Case=Nom", "Number=Sing|Typo=Yes"][random.below(4)].to_owned();
+            }
+        }
+        if random.below(8) == 0 {
+            word.label = ["det", "obj", "case", "nmod:poss", "aux:pass"][random.below(5)].to_owned();
+        }
+    }
+    system
 }
 
 /// The text of a treebank, split into words as learned from its first sentences, each word attached to the previous one.
@@ -253,7 +271,7 @@ fn official(gold: &Path, system: &Path) -> Value {
 }
 
 fn assert_equal(ours: &Scores, official: &Value) {
-    let (with, without) = (ours.with_punctuation, ours.without_punctuation);
+    let (with, without, tags) = (ours.with_punctuation, ours.without_punctuation, ours.tags);
     for (name, score) in [
         ("tokens", ours.tokens),
         ("sentences", ours.sentences),
@@ -261,6 +279,13 @@ fn assert_equal(ours: &Scores, official: &Value) {
         ("uas", with.uas),
         ("las", with.las),
         ("clas", with.clas),
+        ("upos", tags.upos),
+        ("xpos", tags.xpos),
+        ("ufeats", tags.feats),
+        ("alltags", tags.all),
+        ("lemmas", tags.lemmas),
+        ("mlas", tags.mlas),
+        ("blex", tags.blex),
         ("las_subtypes", with.las_subtypes),
         ("clas_subtypes", with.clas_subtypes),
         ("no_punct_uas", without.uas),

@@ -40,12 +40,12 @@ const LABELS: [&str; 9] = ["nsubj", "root", "det", "nsubj", "advcl", "case", "de
 #[test]
 fn an_old_bundle_parses_and_explains_as_it_did() {
     let sandbox = thawed();
-    let parsed = run(&sandbox, &["parse", "en.citree", "one.txt", "--text"]);
+    let parsed = run(&sandbox, &["parse", "en.citree", "one.txt", "--lines"]);
     let columns: Vec<Vec<&str>> =
         parsed.lines().map(|line| line.split('\t').collect()).filter(|row: &Vec<_>| row.len() == 10).collect();
     assert_eq!(columns.iter().map(|row| row[6].parse().unwrap()).collect::<Vec<usize>>(), HEADS);
     assert_eq!(columns.iter().map(|row| row[7]).collect::<Vec<_>>(), LABELS);
-    let explained = run(&sandbox, &["explain", "en.citree", "one.txt", "--text", "--format", "json", "--edge", "8"]);
+    let explained = run(&sandbox, &["explain", "en.citree", "one.txt", "--lines", "--format", "json", "--edge", "8"]);
     let answer: Value = serde_json::from_str(explained.trim()).unwrap();
     assert_eq!(answer["heads"], serde_json::json!(HEADS));
     let nearest = &answer["edges"][0]["attachment"]["citations"][0];
@@ -64,7 +64,7 @@ fn an_old_bundle_is_verified_and_described() {
 fn a_bundle_with_rejected_edges_and_its_own_rule_decides_as_it_did() {
     let sandbox = thawed_version(2);
     run(&sandbox, &["verify", "en.citree"]);
-    let explained = run(&sandbox, &["explain", "en.citree", "one.txt", "--text", "--format", "json", "--edge", "8"]);
+    let explained = run(&sandbox, &["explain", "en.citree", "one.txt", "--lines", "--format", "json", "--edge", "8"]);
     let answer: Value = serde_json::from_str(explained.trim()).unwrap();
     assert_eq!(answer["rule"], serde_json::json!({ "name": "knn", "neighbors": 20 }));
     assert_eq!(answer["heads"], serde_json::json!([2, 0, 4, 5, 2, 8, 8, 5, 2]));
@@ -97,6 +97,6 @@ fn bundles_with_bert_keep_their_fingerprint_and_every_digit() {
             (&info["model"]["fingerprint"], &info["pretrained"]["bert"]["family"]),
             (&fingerprint.into(), &"bert".into())
         );
-        assert_eq!(run(&sandbox, &["parse", "en.citree", "one.txt", "--text", "--scores"]), expected);
+        assert_eq!(run(&sandbox, &["parse", "en.citree", "one.txt", "--lines", "--scores"]), expected);
     }
 }

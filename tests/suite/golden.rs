@@ -40,11 +40,11 @@ fn help_of_every_verb() {
 fn parses_as_arcs_and_as_conllu() {
     let sandbox = sandbox();
     let mut goldens = Goldens::new("parse", &sandbox);
-    goldens.check("arcs", &["parse", "en.citree", "one.txt", "--text", "--format", "arcs"]);
+    goldens.check("arcs", &["parse", "en.citree", "one.txt", "--lines", "--format", "arcs"]);
     goldens.check("arcs-greedy", &["parse", "en.citree", "one.conllu", "--format", "arcs", "--decode", "greedy"]);
     sandbox.write("token.txt", "He didn't find them.\n");
-    goldens.check("arcs-token", &["parse", "en.citree", "token.txt", "--text", "--format", "arcs"]);
-    goldens.check("conllu-scores", &["parse", "en.citree", "one.txt", "--text", "--scores"]);
+    goldens.check("arcs-token", &["parse", "en.citree", "token.txt", "--lines", "--format", "arcs"]);
+    goldens.check("conllu-scores", &["parse", "en.citree", "one.txt", "--lines", "--scores"]);
     goldens.finish();
 }
 
@@ -53,7 +53,7 @@ fn explanations_in_the_terminal() {
     let sandbox = sandbox();
     let mut goldens = Goldens::new("explain", &sandbox);
     let mut explain = |name: &str, more: &[&str]| {
-        let start = ["explain", "en.citree", "one.txt", "--text", "--edge", "8", "--count", "3"];
+        let start = ["explain", "en.citree", "one.txt", "--lines", "--edge", "8", "--count", "3"];
         goldens.check(name, &[&start, more].concat());
     };
     explain("sum", &[]);
@@ -71,7 +71,7 @@ fn explanations_in_the_terminal() {
     crate::trained::copy_all(&sandbox.path("en.citree"), &sandbox.path("both.citree"));
     assert!(sandbox.citree(&["index", "both.citree", "--treebank", "forty.conllu"]).status.success());
     let mut both = |name: &str, more: &[&str]| {
-        let start = ["explain", "both.citree", "one.txt", "--text", "--edge", "8", "--count", "3"];
+        let start = ["explain", "both.citree", "one.txt", "--lines", "--edge", "8", "--count", "3"];
         goldens.check(name, &[&start, more].concat());
     };
     both("both-knn", &["--rule", "knn"]);
@@ -116,15 +116,15 @@ fn messages_of_common_mistakes() {
         ("missing-index-verify", &["verify", "bare.citree"]),
         ("missing-file", &["parse", "en.citree", "no.conllu"]),
         ("forgotten-text", &["parse", "en.citree", "one.txt"]),
-        ("unknown-rule", &["explain", "en.citree", "one.txt", "--text", "--rule", "nearest"]),
+        ("unknown-rule", &["explain", "en.citree", "one.txt", "--lines", "--rule", "nearest"]),
         (
             "setting-of-another-rule",
-            &["explain", "en.citree", "one.txt", "--text", "--rule", "nca", "--neighbors", "3"],
+            &["explain", "en.citree", "one.txt", "--lines", "--rule", "nca", "--neighbors", "3"],
         ),
-        ("setting-without-a-rule", &["parse", "en.citree", "one.txt", "--text", "--temperature", "3"]),
-        ("setting-out-of-range", &["parse", "en.citree", "one.txt", "--text", "--rule", "knn", "--neighbors", "0"]),
-        ("no-such-word", &["explain", "en.citree", "one.txt", "--text", "--edge", "99"]),
-        ("its-own-head", &["explain", "en.citree", "one.txt", "--text", "--why-not", "3:3"]),
+        ("setting-without-a-rule", &["parse", "en.citree", "one.txt", "--lines", "--temperature", "3"]),
+        ("setting-out-of-range", &["parse", "en.citree", "one.txt", "--lines", "--rule", "knn", "--neighbors", "0"]),
+        ("no-such-word", &["explain", "en.citree", "one.txt", "--lines", "--edge", "99"]),
+        ("its-own-head", &["explain", "en.citree", "one.txt", "--lines", "--why-not", "3:3"]),
         ("train-from-text", &["train", "--train", "one.txt", "--dev", "one.conllu", "new.citree"]),
         ("train-into-a-bundle", &["train", "--train", "one.conllu", "--dev", "one.conllu", "en.citree"]),
     ];

@@ -32,6 +32,7 @@ mod parsing;
 mod perturb;
 mod plain_text;
 mod pretrained;
+mod raw_text;
 mod rejected;
 mod sandbox;
 mod serve_api;

@@ -45,7 +45,7 @@ fn a_packed_bundle_parses_elsewhere_as_it_did() {
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert_eq!(stdout(&output).trim(), "elsewhere/en.citree");
     assert!(stderr(&output).contains("treebank: UD_Small-Test 2.7; licence: CC0-1.0"), "{}", stderr(&output));
-    let parse = |bundle| stdout(&sandbox.citree(&["parse", bundle, "one.txt", "--text", "--scores"]));
+    let parse = |bundle| stdout(&sandbox.citree(&["parse", bundle, "one.txt", "--lines", "--scores"]));
     assert_eq!(parse("en.citree"), parse("elsewhere/en.citree"));
     assert_eq!(sandbox.citree(&["verify", "elsewhere/en.citree"]).status.code(), Some(0));
     assert!(sandbox.path("en.citree.tar.zst").exists(), "a file of the user stays");

@@ -115,7 +115,7 @@ fn a_compressed_treebank_is_read_and_one_is_written_where_the_name_says_so() {
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     sandbox.write("one.txt", "Anna sleeps.\n");
     std::fs::write(sandbox.path("one.txt.gz"), gzipped(b"Anna sleeps.\n")).unwrap();
-    let text = |file| stdout(&sandbox.citree(&["parse", "en.citree", file, "--text"]));
+    let text = |file| stdout(&sandbox.citree(&["parse", "en.citree", file, "--lines"]));
     assert_eq!(text("one.txt"), text("one.txt.gz"));
 }
 
@@ -201,7 +201,7 @@ fn a_bad_sentence_ends_the_run_by_default_after_what_came_before_it() {
 fn a_line_of_text_that_is_not_utf_8_is_skipped() {
     let sandbox = thawed();
     std::fs::write(sandbox.path("bad.txt"), b"Anna sleeps.\ncaf\xe9\nShe sings.\n").unwrap();
-    let output = sandbox.citree(&["parse", "en.citree", "bad.txt", "--text", "--on-error", "skip"]);
+    let output = sandbox.citree(&["parse", "en.citree", "bad.txt", "--lines", "--on-error", "skip"]);
     assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
     assert_eq!(sentences(&stdout(&output)).len(), 2);
     assert!(stderr(&output).contains("bad.txt:2"), "{}", stderr(&output));

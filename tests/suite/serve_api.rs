@@ -112,7 +112,7 @@ fn explanations_are_those_of_the_command_line_to_the_byte() {
     let body = json!({ "text": TEXT, "edges": [6], "why_not": ["6:1:obj"] });
     let line = citree(
         &sandbox,
-        &["explain", "t.citree", "--text", "--format", "json", "--edge", "6", "--why-not", "6:1:obj"],
+        &["explain", "t.citree", "--lines", "--format", "json", "--edge", "6", "--why-not", "6:1:obj"],
         &format!("{TEXT}\n"),
     );
     assert_eq!(server.post("/v1/explain", &body).json()["sentences"][0].to_string(), json_of(&line).to_string());
@@ -136,7 +136,7 @@ fn parses_and_explanations_come_as_conllu_html_and_svg_too() {
     let explained = server.post_for("/v1/explain", "text/x-conllu", &body);
     assert_eq!(explained.body, citree(&sandbox, &["explain", "t.citree", "-", "--format", "conllu"], &dev));
     let page = server.post_for("/v1/explain", "text/html", &json!({ "text": TEXT }));
-    let own = citree(&sandbox, &["explain", "t.citree", "--text", "--format", "html"], &format!("{TEXT}\n"));
+    let own = citree(&sandbox, &["explain", "t.citree", "--lines", "--format", "html"], &format!("{TEXT}\n"));
     assert_eq!((page.kind.as_str(), page.body), ("text/html; charset=utf-8", own));
     let svg = server.post_for("/v1/explain", "image/svg+xml", &json!({ "text": "a \u{1} <b> & \"c\"", "edges": [1] }));
     assert_eq!(svg.kind, "image/svg+xml");

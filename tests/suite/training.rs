@@ -28,7 +28,7 @@ fn the_same_seed_gives_the_same_bytes_with_one_thread_and_with_two() {
         model_files(&sandbox.path(bundle))
     };
     let one = train("one.citree", &["--threads", "1"]);
-    assert_eq!(one.len(), 4, "config, tables, heads, labels");
+    assert_eq!(one.len(), 5, "config, tables, text, heads, labels");
     assert!(one == train("two.citree", &["--threads", "2"]), "two threads differ from one");
     assert!(one != train("other.citree", &["--threads", "2", "--seed", "7"]), "another seed changes nothing");
 }

@@ -36,6 +36,9 @@ pub(super) fn write(out: &mut impl Write, answer: &Answer, detail: Detail) -> an
     if let Some(sent_id) = &explanation.sent_id {
         page.title(sent_id)?;
     }
+    if let Some(warning) = &explanation.warning {
+        page.line(&format!("warning: this {warning}\n"))?;
+    }
     let forms: Vec<&str> = explanation.words.iter().map(String::as_str).collect();
     page.line(&arcs::draw(&forms, &explanation.multiword_tokens, &parse(explanation)))?;
     if explanation.rule != Rule::sum() || !explanation.weights.is_empty() {

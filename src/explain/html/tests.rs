@@ -80,6 +80,7 @@ fn explanation() -> Explanation {
         probabilities: vec![[0.99, 0.98], [1.0, 1.0], [0.62, 0.9]],
         rule: Rule::sum(),
         weights: Default::default(),
+        warning: None,
         edges: vec![edge(1, 2, "nsubj"), edge(3, 2, "o'bj")],
     }
 }

@@ -19,8 +19,10 @@ pub(crate) fn sentence(explanation: &Explanation) -> String {
         0 => "no suspicious edge".to_string(),
         some => format!("<b class=\"doubt\">{} suspicious</b>", counted(some, "edge")),
     };
+    let warning = explanation.warning.as_ref();
+    let warning = warning.map_or_else(String::new, |text| format!("<p class=\"warning\">This {}.</p>\n", escape(text)));
     format!(
-        "<article class=\"sentence\">\n<header><h2>{name}</h2><p class=\"soft\">{}, {doubt}. Rule: {}.</p></header>\n{}</article>\n",
+        "<article class=\"sentence\">\n<header><h2>{name}</h2><p class=\"soft\">{}, {doubt}. Rule: {}.</p></header>\n{warning}{}</article>\n",
         counted(explanation.words.len(), "word"),
         escape(&crate::explain::wording::rule(explanation)),
         arcs::tree(&tree, Links::Page),

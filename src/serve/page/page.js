@@ -66,7 +66,7 @@ function request(state, more = {}) {
   if (state.rule === "nca" && state.t) rule.temperature = Number(state.t);
   if (state.rule === "knn") rule.neighbors = Number(state.n ?? 20);
   const body = { ...(rule && { rule }), ...(state.k && { count: Number(state.k) }), ...more };
-  if (state.words === undefined) return { ...body, text: state.text };
+  if (state.words === undefined) return { ...body, text: state.text, lines: true };
   const block = blocks.get(named(state));
   if (block !== undefined) return { ...body, conllu: block };
   if (state.id === undefined) return { ...body, words: state.words.split("\t") };
@@ -309,7 +309,7 @@ async function load(content) {
 /** The body of a request about several sentences of the list. */
 function together(some) {
   return some[0].state.words === undefined
-    ? { text: some.map(item => item.state.text).join("\n") }
+    ? { text: some.map(item => item.state.text).join("\n"), lines: true }
     : { conllu: some.map(item => blocks.get(named(item.state)) ?? conllu(item.state.words.split("\t"), item.state.id ?? "_")).join("") };
 }
 

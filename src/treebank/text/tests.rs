@@ -1,7 +1,7 @@
 //! Tests that segmentation follows a few training sentences.
 
 #![allow(clippy::unwrap_used)]
-use super::*;
+use super::splits::Splits;
 use crate::treebank::{Reader, write_sentence};
 
 fn learnt(lines: &[&str]) -> Splits {
