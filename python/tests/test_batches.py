@@ -113,10 +113,12 @@ def test_a_bad_row_has_a_message_and_the_others_their_results(bundle: Path, gold
 
 
 def test_rows_of_a_block_fail_one_by_one_too(bundle: Path) -> None:
-    # Only the analysis finds out that a word is empty.
-    job = batches.parse(bundle, "w", form="words")
-    table = rows([["It", "rained"], ["It", ""], ["She", "reads"]], "w")
-    assert job.block(table)["error"].to_pylist() == job(table)["error"].to_pylist()
+    # Only the parser finds out that a sentence is too long.
+    job = batches.parse(bundle)
+    table = rows(["It rained.", "word " * 5000, "She reads."])
+    errors = job.block(table)["error"].to_pylist()
+    assert "5000 words" in errors[1] and [error is None for error in errors] == [True, False, True]
+    assert job.block(table).equals(job(table))
 
 
 def test_a_block_is_parsed_as_one_document(nlp: citree.Pipeline, bundle: Path) -> None:
