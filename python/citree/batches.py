@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 Shared = str | PathLike[str] | SharedBundle
 Counter = Callable[["Counts"], object]
 
-MOST_ROW = 1 << 20
-"""The most bytes of text in a row."""
 _TOGETHER = 8 << 20
 """Bytes of results that are passed on together."""
 
@@ -158,8 +156,8 @@ class Job:
             words = self.verb.form == "words"
             if isinstance(given, str) == words or not isinstance(given, (str, list)):
                 raise TypeError(f"{'lists of words are' if words else 'a text is'} expected, not {value.type}")
-            if _size(given) > MOST_ROW:
-                raise ValueError(f"the row has more than {MOST_ROW >> 10} KiB; split it")
+            if _size(given) > self.verb.most_bytes:
+                raise ValueError(f"the row has more than {self.verb.most_bytes >> 10} KiB; split it")
             return self.verb.read(given)
         except _BAD as error:
             return _Bad(error)

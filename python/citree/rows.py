@@ -6,7 +6,7 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import groupby, islice
 from typing import TYPE_CHECKING, Any, Literal
 
 from . import _native
@@ -21,7 +21,13 @@ if TYPE_CHECKING:
 Form = Literal["text", "lines", "conllu", "words"]
 
 MOST_RESULT = 256 << 20
-"""The most bytes that a row may become. An Arrow array of text cannot have more than eight times this."""
+"""The most bytes that a row may become. A column of text in Arrow cannot have more than eight times this."""
+_MOST_TEXT = 1 << 20
+_CONLLU = 16
+"""How many times the bytes of its text CoNLL-U may have."""
+
+_TOGETHER = 256
+"""Sentences whose neighbours are searched together, as the engine itself does, so that the numbers are the same."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +43,13 @@ class Verb(ABC):
     """What is done to each row. Rows that are given together share matrix products, so the last digits can depend on it."""
 
     form: Form
+    most = _MOST_TEXT
+    """The most bytes of a row, so that no row takes all memory."""
+
+    @property
+    def most_bytes(self) -> int:
+        """The same in the form of the column."""
+        return self.most * _CONLLU if self.form == "conllu" else self.most
 
     @abstractmethod
     def fields(self) -> list[pyarrow.Field]:
@@ -46,7 +59,7 @@ class Verb(ABC):
     def results(self, nlp: Pipeline, rows: list[Any]) -> list[Result]:
         """What becomes of rows that are processed together. Fails as a whole."""
 
-    def values(self, *columns: list[Any]) -> list[pyarrow.Array]:
+    def values(self, *columns: Any) -> list[pyarrow.Array]:
         """The values of a row as arrays of length one."""
         import pyarrow
 
@@ -108,6 +121,8 @@ class Explain(Verb):
     form: Form
     below: float | None
     k: int | None
+    # What explanations need is kept for all of its sentences meanwhile.
+    most = _MOST_TEXT // 4
 
     def fields(self) -> list[pyarrow.Field]:
         import pyarrow
@@ -141,19 +156,16 @@ class Explain(Verb):
         """Sentence by sentence, because explanations take a hundred times the memory of their text."""
         import pyarrow
 
-        edges = self.fields()[0].type
-        parts, size = [pyarrow.array([], edges.value_type)], 0
+        kind, parts, size = self.fields()[0].type.value_type, list[pyarrow.Array](), 0
         for at, sentence in enumerate(sentences):
             words = self._doubtful(sentence)
             if words:
                 explained = json.loads(sentence.explain(words, self.k, []))["edges"]
-                parts.append(pyarrow.array([{"sentence": at, **edge} for edge in explained], edges.value_type))
+                parts.append(pyarrow.array([{"sentence": at, **edge} for edge in explained], kind))
                 size += parts[-1].nbytes
                 if size > MOST_RESULT:
-                    raise ValueError(_too_large("explain fewer of its edges by `below`"))
-        flat = pyarrow.concat_arrays(parts)
-        value = pyarrow.ListArray.from_arrays(pyarrow.array([0, len(flat)], pyarrow.int32()), flat)
-        return Result([value.cast(edges)], len(sentences), sum(len(sentence) for sentence in sentences))
+                    break
+        return Result([_list(parts, kind)], len(sentences), sum(len(sentence) for sentence in sentences))
 
     def _doubtful(self, sentence: _native.Sentence) -> list[int]:
         if self.below is None:
@@ -186,27 +198,33 @@ class FindNeighbors(Verb):
         return [pyarrow.field("neighbors", pyarrow.list_(edge))]
 
     def results(self, nlp: Pipeline, rows: list[Any]) -> list[Result]:
+        import pyarrow
+
         if self.form in ("text", "lines"):
             rows = self.parsed(nlp, rows, False)
-        engine = nlp._engine.pinned()
-        flat = [sentence for row in rows for sentence in row]
-        found = engine.neighbors(flat, self.space, self.k, self.gold, self.exact, self.others)
+        kind = self.fields()[0].type.value_type
+        engine, parts = nlp._engine.pinned(), [list[pyarrow.Array]() for _ in rows]
+        flat = [(row, at, sentence) for row, own in enumerate(rows) for at, sentence in enumerate(own)]
+        for start in range(0, len(flat), _TOGETHER):
+            some = flat[start : start + _TOGETHER]
+            for row, edges in groupby(self._found(engine, some), lambda edge: some[edge[0]][0]):
+                parts[row].append(pyarrow.array([edge for _, edge in edges], kind))
+        words = [sum(len(sentence) for sentence in row) for row in rows]
+        return [Result([_list(own, kind)], len(row), count) for own, row, count in zip(parts, rows, words, strict=True)]
+
+    def _found(self, engine: _native.Engine, some: list[tuple[int, int, _native.Sentence]]) -> list[tuple[int, dict[str, Any]]]:
+        """The place of its sentence in `some`, and what is said of it, for each edge."""
+        sentences = [sentence for _, _, sentence in some]
+        found = engine.neighbors(sentences, self.space, self.k, self.gold, self.exact, self.others)
         columns = Neighbors(engine, self.k, *found).to_table().columns
         names = [name for name in columns if name.startswith("edge") or name == "similarity"]
         hits: list[list[dict[str, Any]]] = [[] for _ in found[0]]
         for query, *values in zip(columns["query"], *(columns[name] for name in names), strict=True):
             hits[query].append({name.removeprefix("edge_"): value for name, value in zip(names, values, strict=True)})
-        edges, at, results = iter(zip(found[0], hits, strict=True)), 0, []
-        pending = next(edges, None)
-        for row in rows:
-            own = []
-            while pending is not None and pending[0][0] < at + len(row):
-                (sentence, dependent, head, label), near = pending
-                own.append({"sentence": sentence - at, "dependent": dependent, "head": head, "label": label, "neighbors": near})
-                pending = next(edges, None)
-            at += len(row)
-            results.append(Result(self.values(own), len(row), sum(len(sentence) for sentence in row)))
-        return results
+        return [
+            (place, {"sentence": some[place][1], "dependent": dependent, "head": head, "label": label, "neighbors": near})
+            for (place, dependent, head, label), near in zip(found[0], hits, strict=True)
+        ]
 
 
 @dataclass(frozen=True)
@@ -245,5 +263,11 @@ class JudgeGold(Verb):
         return Result(values, len(sentences), sum(len(sentence) for sentence in sentences))
 
 
-def _too_large(advice: str) -> str:
-    return f"the row becomes more than {MOST_RESULT >> 20} MiB; split it, or {advice}"
+def _list(parts: list[pyarrow.Array], kind: pyarrow.DataType) -> pyarrow.Array:
+    """One list of all values, as an array of length one."""
+    import pyarrow
+
+    if sum(part.nbytes for part in parts) > MOST_RESULT:
+        raise ValueError(f"the row becomes more than {MOST_RESULT >> 20} MiB; split it, or ask for less, as by `below`")
+    values = pyarrow.concat_arrays(parts) if parts else pyarrow.array([], kind)
+    return pyarrow.ListArray.from_arrays(pyarrow.array([0, len(values)], pyarrow.int32()), values, type=pyarrow.list_(kind))

@@ -98,12 +98,12 @@ def test_neighbours_and_audits_are_those_of_the_parser(nlp: citree.Pipeline, bun
 
 
 def test_a_bad_row_has_a_message_and_the_others_their_results(bundle: Path, gold: list[str]) -> None:
-    bad = [None, "1\tx\n\n", "x" * (batches.MOST_ROW + 1)]
+    bad = [None, "1\tx\n\n", "x" * ((16 << 20) + 1)]
     for make in (batches.parse, batches.explain, batches.neighbors):
         job = make(bundle, "gold", form="conllu")
         for table in (job(rows([*bad, gold[0]], "gold")), job.block(rows([*bad, gold[0]], "gold"))):
             errors = table["error"].to_pylist()
-            assert errors[0] == "the row is null" and "row:1" in errors[1] and "1024 KiB; split it" in errors[2]
+            assert errors[0] == "the row is null" and "row:1" in errors[1] and "KiB; split it" in errors[2]
             assert errors[3] is None and [cell is None for cell in table.column(2).to_pylist()] == [True] * 3 + [False]
     cycle = "1\ta\t_\t_\t_\t_\t2\tdep\t_\t_\n2\tb\t_\t_\t_\t_\t1\tdep\t_\t_\n\n"
     table = batches.audit(bundle, "gold")(rows([cycle, gold[0]], "gold"))
@@ -127,6 +127,22 @@ def test_a_block_is_parsed_as_one_document(nlp: citree.Pipeline, bundle: Path) -
     assert table["parsed"].to_pylist() == expected
     again = batches.neighbors(bundle, form="lines").block(rows(["It rained.\nShe reads.", "It rained."]))["neighbors"].to_pylist()
     assert [[edge["sentence"] for edge in cell] for cell in again] == [[0, 0, 0, 1, 1, 1], [0, 0, 0]]
+
+
+def test_a_row_that_becomes_too_large_has_a_message(bundle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("citree.rows.MOST_RESULT", 20_000)
+    for make in (batches.explain, batches.neighbors):
+        errors = make(bundle)(rows(["It rained.\n" * 30, ""]))["error"].to_pylist()
+        assert errors[0].startswith("the row becomes more than") and errors[1] is None
+
+
+def test_neighbours_of_many_sentences_are_those_of_the_parser(nlp: citree.Pipeline, bundle: Path) -> None:
+    texts = ["It rained.\n" * 200 + "She reads the old letters.", TEXT, "It rained.\n" * 300]
+    table = batches.neighbors(bundle, form="lines", k=3).block(rows(texts))
+    found = nlp.neighbors(nlp([[word.form for word in one] for doc in nlp.pipe(texts, lines=True) for one in doc]), k=3)
+    ids = [[near["edge"] for near in edge["neighbors"]] for cell in table["neighbors"].to_pylist() for edge in cell]
+    assert ids == found.ids.tolist()
+    assert [cell[-1]["sentence"] for cell in table["neighbors"].to_pylist()] == [200, 0, 299]
 
 
 def test_streams_are_cut_into_pieces_in_order(bundle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
