@@ -226,7 +226,7 @@ def test_pandas_keeps_its_index(bundle: Path) -> None:
 
 
 def test_dask_gives_the_same(bundle: Path) -> None:
-    pandas, dask = need("pandas"), pytest.importorskip("dask.dataframe")
+    pandas, dask = need("pandas"), need("dask.dataframe")
     job, frame = batches.parse(bundle), pandas.DataFrame({"text": TEXTS * 3})
     for parts in (1, 4):
         split = dask.from_pandas(frame, npartitions=parts)
@@ -235,8 +235,8 @@ def test_dask_gives_the_same(bundle: Path) -> None:
 
 
 def test_ray_data_gives_the_same(bundle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    ray = pytest.importorskip("ray")
-    pytest.importorskip("ray.data")
+    ray = pytest.importorskip("ray", reason="Ray Data needs ray")
+    pytest.importorskip("ray.data", reason="Ray Data needs ray")
     monkeypatch.setenv("RAY_ENABLE_UV_RUN_RUNTIME_ENV", "0")
     job, table = batches.parse(bundle), rows(TEXTS * 3)
     ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, object_store_memory=100 << 20)

@@ -14,7 +14,7 @@ from conftest import TEXT, command
 import citree
 from citree import batches
 
-pyspark = pytest.importorskip("pyspark")
+pyspark = pytest.importorskip("pyspark", reason="citree.spark needs pyspark")
 if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
     pytest.skip("Spark needs Java", allow_module_level=True)
 
@@ -179,6 +179,17 @@ def test_a_column_of_a_results_name_is_refused_before_anything_runs(frame: objec
         citree.spark.parse(frame.withColumnRenamed("name", "edges"), bundle)
     with pytest.raises(ValueError, match="one column 'conllu' is expected; there are name, id, text"):
         citree.spark.audit(frame, bundle)
+
+
+def test_the_guide_is_true(spark: object, bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.copytree(bundle, tmp_path / "en.citree")
+    monkeypatch.chdir(tmp_path)
+    guide = Path(__file__).resolve().parents[2] / "docs" / "howto" / "spark.md"
+    blocks = [block.split("```")[0] for block in guide.read_text(encoding="utf-8").split("```python\n")[1:]]
+    names: dict[str, object] = {}
+    for block in blocks:
+        exec(compile(block, str(guide), "exec"), names)
+    assert str(names["metrics"]) in blocks[2] and names["table"].num_rows == 1 and len(blocks) == 4
 
 
 def test_the_script_runs_under_spark_submit(bundle: Path, tmp_path: Path, nlp: citree.Pipeline) -> None:
