@@ -65,13 +65,10 @@ class Job:
         if isinstance(table, pyarrow.Table):
             schema = self.schema(table.schema)
             return pyarrow.Table.from_batches(self.batches(table.to_batches()), schema)
-        given = pyarrow.Table.from_pandas(table[[self.column]], preserve_index=False)
-        if not len(table):
-            # An empty column of pandas has no type of its own.
-            given = given.cast(pyarrow.schema([(self.column, pyarrow.string())]))
-        new = self(given).drop_columns([self.column]).to_pandas()
-        new.index = table.index
-        return table.join(new)
+        schema = pyarrow.schema([(name, pyarrow.null()) for name in table.columns])
+        self.schema(schema)
+        new = self(pyarrow.table({self.column: pyarrow.Array.from_pandas(table[self.column])})).to_pandas()
+        return table.assign(**{field.name: new[field.name].array for field in self._new()})
 
     def batches(self, batches: Iterable[pyarrow.RecordBatch], count: Counter | None = None) -> Iterator[pyarrow.RecordBatch]:
         """The same for a stream of batches, in order. It holds one of them, and some MiB of results."""

@@ -120,7 +120,6 @@ def _download(address: str, expected: str | None) -> tuple[str, str]:
             if not files.isdir(path):
                 raise BundleError(f"no bundle at {address}; it is a folder, as `citree train` made it")
             files.get(path.rstrip("/") + "/", str(new / "bundle") + "/", recursive=True)
-            # Object stores have no empty files of folders, but a lock is one.
             found = fingerprint(Pipeline(str(new / "bundle"), {}))
             if not (cache / found).is_dir():
                 os.rename(new / "bundle", cache / found)
@@ -152,4 +151,7 @@ def _locked(path: Path) -> Iterator[None]:
         return
     with open(path, "a", encoding="utf-8") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
+        for left in path.parent.glob("new-*"):
+            # Of a process that was killed.
+            shutil.rmtree(left, ignore_errors=True)
         yield

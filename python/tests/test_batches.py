@@ -185,6 +185,14 @@ def test_a_bundle_at_an_address_is_downloaded_once(
     parsed = job(rows(["It rained."]))["parsed"].to_pylist()
     assert parsed == [doc.to_conllu(scores=True) for doc in nlp.pipe(["It rained."])]
     assert sorted(os.listdir(tmp_path / "cache")) == sorted(["LOCK", job.bundle.fingerprint])
+    # As an object store has it: no folders, only names.
+    import fsspec
+
+    memory = fsspec.filesystem("memory")
+    memory.put(str(bundle), "/bucket/en.citree", recursive=True)
+    (tmp_path / "cache" / "new-left").mkdir()
+    assert share("memory://bucket/en.citree").fingerprint == job.bundle.fingerprint
+    assert not (tmp_path / "cache" / "new-left").exists()
     with pytest.raises(citree.BundleError, match="no bundle at file://"):
         share(f"file://{tmp_path}/far.citree")
 
@@ -221,6 +229,10 @@ def test_pandas_keeps_its_index(bundle: Path) -> None:
     pandas = need("pandas")
     frame = pandas.DataFrame({"text": TEXTS, "weight": 0.5}, index=list("fedcba"))
     done = batches.parse(bundle)(frame)
+    twice = batches.parse(bundle)(frame.set_axis([1] * 6))
+    assert list(twice.index) == [1] * 6 and list(twice["parsed"]) == list(done["parsed"])
+    with pytest.raises(ValueError, match="'edges' already"):
+        batches.parse(bundle)(frame.rename(columns={"weight": "edges"}))
     assert list(done.index) == list("fedcba") and list(done.columns) == ["text", "weight", "parsed", "edges", "error"]
     assert list(done["parsed"]) == batches.parse(bundle)(rows(TEXTS))["parsed"].to_pylist()
 
