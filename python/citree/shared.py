@@ -98,7 +98,7 @@ def _folder(bundle: SharedBundle) -> str:
     if bundle.by == "spark":
         from pyspark import SparkFiles
 
-        return SparkFiles.get(bundle.location)
+        return str(SparkFiles.get(bundle.location))
     return bundle.location
 
 

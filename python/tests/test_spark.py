@@ -189,7 +189,7 @@ def test_the_guide_is_true(spark: object, bundle: Path, tmp_path: Path, monkeypa
     names: dict[str, object] = {}
     for block in blocks:
         exec(compile(block, str(guide), "exec"), names)
-    assert str(names["metrics"]) in blocks[2] and names["table"].num_rows == 1 and len(blocks) == 4
+    assert str(names["metrics"]) in blocks[2] and names["table"].num_rows == 1 and len(blocks) == 5
 
 
 def test_the_script_runs_under_spark_submit(bundle: Path, tmp_path: Path, nlp: citree.Pipeline) -> None:
