@@ -16,11 +16,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from inspect import signature
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from ._native import BundleError, CitreeError
-from .pipeline import Space
+from .pipeline import Space, load
 from .rows import Explain, FindNeighbors, Form, JudgeGold, Parse, Result, Verb
 from .shared import SharedBundle, share
 
@@ -255,4 +256,7 @@ def _form(form: Form) -> Form:
 
 
 def _job(bundle: Shared, column: str, verb: Verb, settings: dict[str, Any]) -> Job:
+    unknown = sorted(set(settings) - set(signature(load).parameters) | {"path"} & set(settings))
+    if unknown:
+        raise TypeError(f"no option {unknown[0]!r}; settings of the parser are those of citree.load")
     return Job(share(bundle), column, verb, {"threads": 1, **settings})

@@ -22,7 +22,7 @@ from threading import Lock
 from typing import Any, Literal
 
 from ._native import BundleError
-from .pipeline import Pipeline
+from .pipeline import Pipeline, load
 
 CACHE = "CITREE_SHARED_BUNDLES"
 """The environment variable that names the folder of downloaded bundles, one for each host."""
@@ -58,7 +58,7 @@ def share(bundle: str | PathLike[str] | SharedBundle) -> SharedBundle:
     location = fspath(bundle)
     if "://" in location:
         return SharedBundle(location, "address", _download(location, None)[1])
-    return SharedBundle(os.path.abspath(location), "path", fingerprint(Pipeline(location, {})))
+    return SharedBundle(os.path.abspath(location), "path", fingerprint(load(location)))
 
 
 def fingerprint(nlp: Pipeline) -> str:
@@ -82,7 +82,7 @@ def _open(bundle: SharedBundle, settings: str) -> Pipeline:
             f"no bundle {folder} on {socket.gethostname()}; put it on storage that all hosts have, give its address, or send it "
             "by citree.spark.ship"
         )
-    nlp = Pipeline(folder, json.loads(settings))
+    nlp = load(folder, **json.loads(settings))
     found = fingerprint(nlp)
     if found != bundle.fingerprint:
         raise BundleError(
@@ -120,7 +120,7 @@ def _download(address: str, expected: str | None) -> tuple[str, str]:
             if not files.isdir(path):
                 raise BundleError(f"no bundle at {address}; it is a folder, as `citree train` made it")
             files.get(path.rstrip("/") + "/", str(new / "bundle") + "/", recursive=True)
-            found = fingerprint(Pipeline(str(new / "bundle"), {}))
+            found = fingerprint(load(new / "bundle"))
             if not (cache / found).is_dir():
                 os.rename(new / "bundle", cache / found)
             return str(cache / found), found

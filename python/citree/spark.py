@@ -18,7 +18,7 @@ from weakref import WeakKeyDictionary
 
 from . import batches
 from .batches import Counts, Job, Shared
-from .pipeline import Pipeline
+from .pipeline import load
 from .shared import SharedBundle, fingerprint
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def ship(spark: SparkSession, bundle: str | PathLike[str]) -> SharedBundle:
 
     Spark unpacks it once in each executor, when its first task begins.
     """
-    found = fingerprint(Pipeline(fspath(bundle), {}))
+    found = fingerprint(load(bundle))
     name = f"citree-{found[:32]}.tar"
     sent = _shipped.setdefault(spark.sparkContext, set())
     if name not in sent:

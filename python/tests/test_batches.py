@@ -225,6 +225,16 @@ def test_a_wrong_setting_of_the_parser_ends_the_job(bundle: Path) -> None:
         batches.parse(bundle, rule="voting")(rows(["It rained."]))
 
 
+def test_settings_of_the_parser_hold_and_others_are_refused_at_once(bundle: Path) -> None:
+    settings = {"rule": "sum", "treebanks": ["treebank"], "weights": {"treebank": 2.0}}
+    job = pickle.loads(pickle.dumps(batches.parse(bundle, **settings)))
+    (doc,) = citree.load(bundle, **settings).pipe([TEXT])
+    assert job(rows([TEXT]))["parsed"].to_pylist() == [doc.to_conllu(scores=True)]
+    for wrong in ("ruel", "path"):
+        with pytest.raises(TypeError, match=f"no option '{wrong}'"):
+            batches.parse(bundle, **{wrong: "sum"})
+
+
 def test_pandas_keeps_its_index(bundle: Path) -> None:
     pandas = need("pandas")
     frame = pandas.DataFrame({"text": TEXTS, "weight": 0.5}, index=list("fedcba"))
