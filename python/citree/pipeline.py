@@ -183,7 +183,9 @@ class Pipeline:
 @lru_cache(maxsize=4)
 def _reopened(path: str, settings: str) -> Pipeline:
     """A pickled pipeline. Opened once in a process, however many objects that need it are unpickled."""
-    return Pipeline(path, json.loads(settings))
+    given = json.loads(settings)
+    # JSON has no tuples, which the engine expects.
+    return Pipeline(path, {**given, "weights": [tuple(pair) for pair in given["weights"]]})
 
 
 def _sentences(given: Any) -> list[_native.Sentence]:

@@ -35,6 +35,11 @@ def test_a_parser_goes_to_other_processes(nlp: citree.Pipeline, method: str) -> 
         assert pool.map_async(cited, [sentence] * 2).get(timeout=60) == [cited(sentence)] * 2
 
 
+def test_a_parser_with_weights_goes_to_other_processes(bundle: Path) -> None:
+    nlp = citree.load(bundle, rule="sum", weights={"treebank": 2.0})
+    assert heads(pickle.loads(pickle.dumps(nlp))) == heads(nlp)
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
 def test_a_forked_child_uses_the_parser_that_it_inherits(nlp: citree.Pipeline) -> None:
     expected = heads(nlp)
