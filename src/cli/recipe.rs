@@ -26,7 +26,8 @@ pub(super) struct Recipe {
     /// Passes over the training treebank
     #[arg(long)]
     epochs: Option<usize>,
-    /// Frozen word vectors to start from: fastText .vec or GloVe .txt, gzipped or not
+    /// Frozen word vectors to start from: fastText .vec or GloVe .txt, gzipped or not; fastText .bin or .floret, with which
+    /// no word is unknown
     #[arg(long, value_name = "FILE", help_heading = "Pretrained input")]
     word_vectors: Option<PathBuf>,
     /// The folder of a transformer to start from, as Hugging Face's tools write it, or a model that `citree fetch encoder`

@@ -75,7 +75,7 @@ pub fn use_model(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Converts a text of word vectors to a table, which then verifies and has its words.
+/// Converts a file of word vectors to a table, which then verifies and has its words.
 pub fn convert_vectors(source: &Path, target: &Path) -> Result<()> {
     let converted = WordVectors::convert(source, target, &|_, _| {})?;
     let vectors = WordVectors::open(target)?;
@@ -88,9 +88,7 @@ pub fn convert_vectors(source: &Path, target: &Path) -> Result<()> {
 pub fn use_vectors(table: &Path, words: &[&str]) -> Result<()> {
     let vectors = WordVectors::open(table)?;
     let mut values = vec![0.0; vectors.dims()];
-    for row in words.iter().filter_map(|word| vectors.find(word)) {
-        vectors.read(row, &mut values);
-    }
+    words.iter().for_each(|word| vectors.read(&vectors.place(word), &mut values));
     vectors.intact()?;
     vectors.check()
 }

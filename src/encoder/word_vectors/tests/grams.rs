@@ -48,7 +48,7 @@ fn a_floret_table_gives_every_word_the_vector_that_floret_gives_it() {
     let mut expected = expected("floret");
     // The mark of a sentence's end, which floret does not look up, and the first word of its dictionary, for which it gives
     // another vector than spaCy does with the same table; ours is that of spaCy.
-    ["</s>", "köyü"].map(|word| expected.remove(word));
+    expected.retain(|word, _| !["</s>", "köyü"].contains(&word.as_str()));
     assert_gives(&vectors, &expected);
 }
 
@@ -86,7 +86,7 @@ fn binary_models_that_are_cut_or_damaged_are_refused_and_nothing_is_left() {
         damaged[at] = random.below(256) as u8;
         if let Ok((_folder, vectors, _)) = converted(&damaged) {
             vectors.check().unwrap();
-            ["the", "kitchen"].map(|word| values(&vectors, word));
+            assert_eq!(["the", "kitchen"].map(|word| values(&vectors, word).len()), [vectors.dims(); 2]);
         }
     }
     let edited = |place: usize, value: i32| {
