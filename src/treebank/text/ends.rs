@@ -74,8 +74,14 @@ pub(super) fn unicode_sentences(text: &str, keeps_full_stop: impl Fn(&str) -> bo
     // For Unicode a line break ends a sentence.
     let spaced: String = text.chars().map(|c| if matches!(c, '\n' | '\r') { ' ' } else { c }).collect();
     let ends = spaced.split_sentence_bound_indices().map(|(start, sentence)| start + sentence.len());
-    let abbreviated = |end: &usize| text[..*end].split_whitespace().next_back().is_some_and(&keeps_full_stop);
+    let abbreviated = |end: &usize| last_seen(text[..*end].trim_end()).is_some_and(&keeps_full_stop);
     ranges(text, ends.filter(|end| !abbreviated(end)).collect())
+}
+
+/// The last word of a text, or its end if it is very long: looking at all of it at each end would take quadratic time.
+fn last_seen(text: &str) -> Option<&str> {
+    let start = text.char_indices().nth_back(SEEN - 1).map_or(0, |(at, _)| at);
+    text[start..].split_whitespace().next_back()
 }
 
 /// The ranges between ends, without white space around them and without empty ones.

@@ -36,6 +36,8 @@ pub(crate) struct Running<'a, R> {
     line: u64,
     sentences: usize,
     waiting: VecDeque<Sentence>,
+    /// Why no more can be read, once what was read before is returned.
+    failed: Option<Error>,
     ended: bool,
 }
 
@@ -54,6 +56,7 @@ impl<'a, R: BufRead> Running<'a, R> {
             line: 0,
             sentences: 0,
             waiting: VecDeque::new(),
+            failed: None,
             ended: false,
         }
     }
@@ -102,7 +105,7 @@ impl<'a, R: BufRead> Running<'a, R> {
                     self.bytes = rest.to_vec();
                     Ok(std::str::from_utf8(text).unwrap_or_default())
                 }
-                false => Err(self.not_text(bytes[error.valid_up_to()])),
+                false => Err(self.not_text(bytes[error.valid_up_to()], whole)),
             }
         })?;
         if self.start == 0 && self.pending.is_empty() {
@@ -112,10 +115,10 @@ impl<'a, R: BufRead> Running<'a, R> {
         Ok(whole)
     }
 
-    fn not_text(&self, byte: u8) -> Error {
+    fn not_text(&self, byte: u8, whole_line: bool) -> Error {
         Error::Text {
             file: self.name.clone(),
-            line: self.line.max(1),
+            line: self.line + u64::from(!whole_line && !self.ended),
             found: format!("byte {byte:#04x} is not UTF-8"),
             remedy: "convert the file to UTF-8, for example with `iconv -t utf-8`",
         }
@@ -156,10 +159,12 @@ impl<R: BufRead> Iterator for Running<'_, R> {
         if self.waiting.is_empty()
             && let Err(error) = self.fill()
         {
+            // What came before is good.
+            self.cut(true);
             self.ended = true;
-            return Some(Err(error));
+            self.failed = Some(error);
         }
-        self.waiting.pop_front().map(Ok)
+        self.waiting.pop_front().map(Ok).or_else(|| self.failed.take().map(Err))
     }
 }
 
@@ -273,7 +278,7 @@ mod tests {
 
     #[test]
     fn what_is_not_utf_8_is_an_error_with_its_line() {
-        let found = read(b"It rained.\n\nShe \xff read.\n\nNot read.\n");
+        let found = read(b"\nIt rained.\nShe \xff read.\n\nNot read.\n");
         assert_eq!(found[0].as_ref().unwrap().text(), Some("It rained."));
         let message = found[1].as_ref().unwrap_err().to_string();
         assert_eq!(
@@ -282,7 +287,10 @@ mod tests {
              `iconv -t utf-8`"
         );
         assert_eq!(found.len(), 2);
-        assert!(read(b"It rained \xc3").last().unwrap().is_err());
+        for cut in [&b"It rained.\nShe \xc3"[..], b"It rained.\nShe \xff"] {
+            let message = read(cut).last().unwrap().as_ref().unwrap_err().to_string();
+            assert!(message.starts_with("notes.txt:2: byte 0x"), "{message}");
+        }
     }
 
     #[test]

@@ -51,6 +51,7 @@ impl Unseen {
     }
 
     /// Adds another text.
+    #[cfg(any(feature = "cli", feature = "internals"))]
     pub(crate) fn add(&mut self, other: &Self) {
         let add = |sum: &mut [usize; 2], other: [usize; 2]| sum.iter_mut().zip(other).for_each(|(sum, n)| *sum += n);
         add(&mut self.words, other.words);
