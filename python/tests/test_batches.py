@@ -56,7 +56,7 @@ def test_conllu_and_lines_and_words_give_what_the_command_gives(bundle: Path, fo
     expected = command("parse", bundle, folder / "dev.conllu", "--scores").stdout
     assert batches.parse(bundle, "gold", form="conllu")(rows([gold], "gold"))["parsed"].to_pylist() == [expected]
     text = "\n".join(sentence.text for sentence in citree.read_conllu(gold))
-    expected = command("parse", bundle, "--text", "--scores", text=text).stdout
+    expected = command("parse", bundle, "--lines", "--scores", text=text).stdout
     assert batches.parse(bundle, form="lines")(rows([text]))["parsed"].to_pylist() == [expected]
     words = [["It", "rained", "."], ["She", "reads"]]
     nested, flat = (batches.parse(bundle, "w", form="words")(rows([value], "w")) for value in (words, words[0]))
@@ -114,7 +114,7 @@ def test_a_bad_row_has_a_message_and_the_others_their_results(bundle: Path, gold
 
 def test_rows_of_a_block_fail_one_by_one_too(bundle: Path) -> None:
     # Only the parser finds out that a sentence is too long.
-    job = batches.parse(bundle)
+    job = batches.parse(bundle, form="lines")
     table = rows(["It rained.", "word " * 5000, "She reads."])
     errors = job.block(table)["error"].to_pylist()
     assert "5000 words" in errors[1] and [error is None for error in errors] == [True, False, True]
