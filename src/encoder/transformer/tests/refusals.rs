@@ -109,7 +109,7 @@ fn a_folder_without_a_tokenizer_says_how_to_write_one() {
 
 #[test]
 fn a_tokenizer_that_its_library_panics_on_is_refused() {
-    let copy = copied("roberta");
+    let copy = copied("electra");
     let path = copy.path().join("tokenizer.json");
     let text = std::fs::read_to_string(&path).unwrap();
     let (before, _) = text.split_once("\"decoder\":").unwrap();
