@@ -18,6 +18,9 @@ pub(super) struct Input {
     /// The input is plain text, one sentence a line
     #[arg(long, conflicts_with = "text")]
     lines: bool,
+    /// Whether each line of running text is a paragraph, because somebody waits for the answer to it.
+    #[arg(skip)]
+    pub(super) answers_lines: bool,
 }
 
 impl Input {
@@ -28,8 +31,8 @@ impl Input {
     ) -> anyhow::Result<Box<dyn Iterator<Item = anyhow::Result<Sentence>> + 'a>> {
         if self.text {
             let name = if self.file == Path::new("-") { Path::new("<stdin>") } else { &self.file };
-            // A person who types wants an answer to each line.
-            let running = parser.running(open_text(&self.file)?, name).line_by_line(self.is_typed());
+            let each_line = self.answers_lines || self.is_typed();
+            let running = parser.running(open_text(&self.file)?, name).line_by_line(each_line);
             return Ok(Box::new(running.named(self.source()).map(|sentence| Ok(sentence?))));
         }
         if !self.lines {

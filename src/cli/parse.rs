@@ -99,7 +99,8 @@ pub(super) fn decode(name: &str) -> Result<Decode, String> {
 }
 
 /// Parses a file or the standard input to the standard output or a file.
-pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
+pub(super) fn run(mut args: Args) -> anyhow::Result<ExitCode> {
+    args.input.answers_lines = args.flush;
     if args.on_error == OnError::Copy && args.format != Format::Conllu {
         anyhow::bail!("only CoNLL-U has room for the lines of a sentence that cannot be parsed; use --on-error skip");
     }
