@@ -210,8 +210,8 @@ impl Bundle {
         progress: &(dyn Fn(Step) -> Flow + Sync),
     ) -> Result<Built> {
         let built = evidence::build(self.model(), treebank, &self.layout().index(), rejected, progress, |_| Ok(()))?;
-        // A bundle of an earlier version does not know where sentences end.
-        if self.model().text.is_none() {
+        // A bundle of an earlier version does not know where sentences end. The laboratory's models are not on disk.
+        if self.model().text.is_none() && self.layout().is_trained() {
             self.layout().model_files().write_text(&TextTables::learn(treebank))?;
         }
         Ok(built)

@@ -8,7 +8,11 @@ fn the_demo_trains_shows_a_tree_explains_an_edge_and_keeps_the_bundle() {
     let output = sandbox.citree(&["demo", "My sister doesn't like the old kitchen."]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let shown = stdout(&output);
-    assert_eq!(shown.lines().take_while(|line| !line.is_empty()).count(), 10, "ROOT and nine words:\n{shown}");
+    assert_eq!(
+        shown.lines().take_while(|line| !line.is_empty()).count(),
+        11,
+        "ROOT, nine words, and a token of two:\n{shown}"
+    );
     assert!(shown.contains("of the evidence") && shown.contains("kitchen-0"), "sources of one edge:\n{shown}");
     assert!(shown.contains("ROOT") && shown.contains("n't") && shown.contains(" root "), "{shown}");
 

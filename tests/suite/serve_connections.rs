@@ -48,7 +48,7 @@ fn trickle(stream: &TcpStream, byte: &'static [u8]) {
 fn beyond_the_limit_busy_connections_stay_others_get_503_and_health_is_answered() {
     let (_sandbox, server) = served(&["--max-connections", "2", "--threads", "1"]);
     let post = |text: &str| {
-        let body = json!({ "text": text, "count": 1 }).to_string();
+        let body = json!({ "text": text, "lines": true, "count": 1 }).to_string();
         head("POST", "/v1/explain", &format!("connection: close\r\ncontent-length: {}\r\n\r\n{body}", body.len()))
     };
     let long = post(&format!("{}\n", vec!["word"; 390].join(" ")).repeat(2));

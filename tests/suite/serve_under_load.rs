@@ -30,14 +30,19 @@ fn bodies_words_sentences_and_counts_have_limits_that_are_named() {
     for (path, body, status, detail) in [
         ("/v1/parse", json!({ "text": "x ".repeat(15_000) }), 413, "20000 bytes"),
         ("/v1/parse", json!({ "text": words(450) }), 422, "at most 400"),
-        ("/v1/parse", json!({ "text": format!("{}\n{}", words(300), words(300)) }), 422, "at most 500 words"),
-        ("/v1/parse", json!({ "text": "a\n".repeat(65) }), 422, "at most 64 sentences"),
+        (
+            "/v1/parse",
+            json!({ "text": format!("{}\n{}", words(300), words(300)), "lines": true }),
+            422,
+            "at most 500 words",
+        ),
+        ("/v1/parse", json!({ "text": "a\n".repeat(65), "lines": true }), 422, "at most 64 sentences"),
         ("/v1/explain", json!({ "text": TEXT, "count": 21 }), 422, "at most 20"),
         ("/v1/explain", json!({ "text": TEXT, "why_not": vec!["1:2"; 9] }), 422, "at most 8"),
         ("/v1/explain", json!({ "text": words(250), "rule": { "name": "nca" } }), 422, "at most 100"),
         (
             "/v1/explain",
-            json!({ "text": format!("{TEXT}\n").repeat(3), "why_not": vec!["1:2"; 3] }),
+            json!({ "text": format!("{TEXT}\n").repeat(3), "lines": true, "why_not": vec!["1:2"; 3] }),
             422,
             "9 contrasts",
         ),
@@ -48,7 +53,7 @@ fn bodies_words_sentences_and_counts_have_limits_that_are_named() {
         ("/v1/explain", json!({ "text": TEXT, "rule": { "name": "nca", "temperature": 1e30 } }), 422, "at most 1024"),
         ("/v1/parse", json!({ "words": ["x".repeat(401)] }), 422, "401 characters"),
         ("/v1/parse", json!({ "words": vec!["x"; 401] }), 422, "401 words"),
-        ("/v1/parse", json!({ "text": ".,".repeat(9000) }), 422, "too long for one sentence"),
+        ("/v1/parse", json!({ "text": ".,".repeat(9000), "lines": true }), 422, "too long for one sentence"),
         ("/v1/parse", json!({ "conllu": "x\n".repeat(1001) }), 422, "too many lines"),
         ("/v1/neighbors", json!({ "text": TEXT, "count": 21 }), 422, "at most 20"),
         ("/v1/neighbors", json!({ "text": words(250), "exact": true }), 422, "at most 100"),
@@ -92,7 +97,7 @@ fn an_overloaded_server_answers_503_to_some_requests_and_answers_the_rest() {
     let server = InProcess::open(&sandbox.path("t.citree"), &listener, &[], limits, 1, &citree::Device::CPU).unwrap();
     let stop = server.stop();
     let running = std::thread::spawn(move || server.run(listener, |_| {}));
-    let body = json!({ "text": format!("{}\n", vec!["word"; 300].join(" ")).repeat(3) }).to_string();
+    let body = json!({ "text": format!("{}\n", vec!["word"; 300].join(" ")).repeat(3), "lines": true }).to_string();
     let clients: Vec<_> = (0..24)
         .map(|_| {
             let body = body.clone();
