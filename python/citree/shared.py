@@ -96,7 +96,7 @@ def _folder(bundle: SharedBundle) -> str:
     if bundle.by == "address":
         return _download(bundle.location, bundle.fingerprint)[0]
     if bundle.by == "spark":
-        from pyspark import SparkFiles
+        from pyspark import SparkFiles  # pyright: ignore[reportMissingImports]
 
         return str(SparkFiles.get(bundle.location))
     return bundle.location

@@ -23,8 +23,8 @@ from .shared import SharedBundle, fingerprint
 
 if TYPE_CHECKING:
     import pyarrow
-    from pyspark import SparkContext
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark import SparkContext  # pyright: ignore[reportMissingImports]
+    from pyspark.sql import DataFrame, SparkSession  # pyright: ignore[reportMissingImports]
 
 _shipped: WeakKeyDictionary[SparkContext, set[str]] = WeakKeyDictionary()
 
@@ -125,8 +125,8 @@ def audit(df: DataFrame, bundle: Shared, column: str = "conllu", *, metrics: Met
 
 def _apply(df: DataFrame, job: Job, block: str | None, order: str | Sequence[str], metrics: Metrics | None) -> DataFrame:
     import pyarrow
-    from pyspark.sql.pandas.types import from_arrow_schema
-    from pyspark.sql.types import StructType
+    from pyspark.sql.pandas.types import from_arrow_schema  # pyright: ignore[reportMissingImports]
+    from pyspark.sql.types import StructType  # pyright: ignore[reportMissingImports]
 
     # Refused here rather than in every task.
     names = pyarrow.schema([(name, pyarrow.null()) for name in df.columns])

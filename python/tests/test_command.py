@@ -15,7 +15,7 @@ def run(*arguments: str, program: list[str] | None = None, text: str = "") -> su
 def test_the_module_and_the_script_are_the_command(bundle: Path) -> None:
     script = Path(sys.executable).with_name("citree")
     for program in ([sys.executable, "-m", "citree"], [str(script)]):
-        done = run("parse", str(bundle), "--text", program=program, text="It rained.\n")
+        done = run("parse", str(bundle), "--lines", program=program, text="It rained.\n")
         assert (done.returncode, done.stderr) == (0, "")
         assert done.stdout.splitlines()[1].startswith("1\tIt\t")
 
