@@ -2,7 +2,6 @@
 
 use super::problem::Problem;
 use super::source::GZIP;
-use std::borrow::Cow;
 use std::io::{self, BufRead};
 
 /// The longest accepted line, in bytes; the longest in UD has some thousands.
@@ -197,7 +196,7 @@ impl<R: BufRead> BlockReader<R> {
             );
         }
         #[cfg(feature = "cli")]
-        let foreign = matches!(text, Cow::Owned(_)).then(|| bytes.into());
+        let foreign = matches!(text, std::borrow::Cow::Owned(_)).then(|| bytes.into());
         block.lines.push(Line {
             number: self.number,
             text: text.into_owned(),
